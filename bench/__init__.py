@@ -1,0 +1,1 @@
+"""Measurements: the broker beside a floor and beside any peer."""

@@ -1,0 +1,1 @@
+"""The server: network, dispatch, handlers, replicas, metrics."""

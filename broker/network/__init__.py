@@ -1,0 +1,1 @@
+"""Sockets: accept, frames in, parts out."""

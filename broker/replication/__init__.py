@@ -1,0 +1,1 @@
+"""Partitions as the broker serves them: leadership, high watermark, purgatories."""

@@ -1,0 +1,1 @@
+"""Who leads what: metadata store, znodes, controller, metadata cache."""

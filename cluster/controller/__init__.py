@@ -1,0 +1,1 @@
+"""The controller: one queue, decisions as pure functions."""

@@ -1,0 +1,1 @@
+"""One module an API: its request and response for every version served."""

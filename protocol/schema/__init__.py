@@ -1,0 +1,1 @@
+"""The language messages are declared in, and the compiler that turns declarations into codecs."""

@@ -1,0 +1,1 @@
+"""A Tidelog broker for your test suite."""

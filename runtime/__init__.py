@@ -1,0 +1,1 @@
+"""What the process lends to everyone: time, timers, threads, disk, metrics, logs."""

@@ -1,0 +1,1 @@
+"""One segment: record file, indexes, transaction index."""
