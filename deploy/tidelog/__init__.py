@@ -1,0 +1,1 @@
+"""Tidelog: a Kafka-compatible broker in Python."""
