@@ -1,1 +1,1 @@
-"""Kafka's wire protocol and record format as pure values: bytes in, bytes out, no I/O and no clock."""
+"""Kafka's wire protocol and record format as values: bytes in, bytes out, no I/O, no clock."""
