@@ -7,10 +7,18 @@ import venv
 from pathlib import Path
 
 REQUIREMENTS = Path(__file__).parent.parent / "requirements"
-FLAGS = (
-    "--quiet --generate-hashes --strip-extras --allow-unsafe --no-header --no-annotate "
-    "--no-emit-index-url --no-emit-find-links --no-emit-options --no-emit-trusted-host"
-).split()
+FLAGS = [
+    "--quiet",
+    "--generate-hashes",
+    "--strip-extras",
+    "--allow-unsafe",
+    "--no-header",
+    "--no-annotate",
+    "--no-emit-index-url",
+    "--no-emit-find-links",
+    "--no-emit-options",
+    "--no-emit-trusted-host",
+]
 
 
 def main() -> None:

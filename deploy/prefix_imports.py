@@ -25,7 +25,9 @@ def prefix_imports(source: str, filename: str) -> str:
         line = lines[row - 1].encode()
         if not line[column:].startswith(old.encode()):
             raise UnclearImport(f"{filename}:{row}: expected '{old}' at column {column}")
-        lines[row - 1] = (line[:column] + new.encode() + line[column + len(old.encode()) :]).decode()
+        lines[row - 1] = (
+            line[:column] + new.encode() + line[column + len(old.encode()) :]
+        ).decode()
     return "".join(lines)
 
 

@@ -8,10 +8,10 @@ import os
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 LIMIT_SECONDS = 360
 """What all suites together may take on two cores."""

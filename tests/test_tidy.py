@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("protocol", "config", "runtime", "storage", "cluster", "broker", "cli", "pytest_tidelog")
+PACKAGES = (
+    "protocol",
+    "config",
+    "runtime",
+    "storage",
+    "cluster",
+    "broker",
+    "cli",
+    "pytest_tidelog",
+)
 MODULE_LINES = 500
 FUNCTION_LINES = 60
 PARAMETERS = 6
@@ -107,7 +116,9 @@ def test_modules_and_classes_are_named_for_what_they_are() -> None:
 
 
 def test_nothing_is_left_unfinished_in_writing() -> None:
-    assert {name_of(path) for path in modules() if FORBIDDEN_WORDS.search(path.read_text())} == set()
+    assert {
+        name_of(path) for path in modules() if FORBIDDEN_WORDS.search(path.read_text())
+    } == set()
 
 
 def test_packages_hold_only_a_docstring() -> None:
