@@ -1,0 +1,109 @@
+"""Builds whole record batches, byte for byte as Kafka's `MemoryRecordsBuilder` lays them out.
+
+Used where the broker writes records of its own or rebuilds what a producer sent (another codec,
+offsets with gaps), by the command line and by tests.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import TypedDict, Unpack
+
+from protocol.crc32c import crc32c
+from protocol.records.batch import (
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
+    HEADER,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL_FLAG,
+)
+from protocol.records.compression import compress
+from protocol.records.record import Record, encode_record
+
+_CRC_POSITION = 17
+_CHECKED_POSITION = 21
+_CRC = Struct(">I")
+NO_TIMESTAMP = -1
+
+
+class BatchFields(TypedDict, total=False):
+    """Header fields a caller may set; -1, False or None where left out, `base_offset` 0.
+
+    `last_offset_delta` reaches beyond the last record where compaction took the rest; a batch
+    without records needs it. `log_append_time` and `delete_horizon` are ms and set their flag.
+    """
+
+    base_offset: int
+    leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    is_transactional: bool
+    is_control: bool
+    log_append_time: int | None
+    delete_horizon: int | None
+    last_offset_delta: int | None
+
+
+def _attributes(codec: int, fields: BatchFields) -> int:
+    """The header's attribute bits."""
+    return (
+        codec
+        | (TRANSACTIONAL_FLAG if fields.get("is_transactional") else 0)
+        | (CONTROL_FLAG if fields.get("is_control") else 0)
+        | (LOG_APPEND_TIME_FLAG if fields.get("log_append_time") is not None else 0)
+        | (DELETE_HORIZON_FLAG if fields.get("delete_horizon") is not None else 0)
+    )
+
+
+def build_batch(
+    records: Sequence[Record],
+    *,
+    codec: int = 0,
+    level: int | None = None,
+    keep_offsets: bool = False,
+    **fields: Unpack[BatchFields],
+) -> bytearray:
+    """One batch of these records, checksum included, their offsets counted from `base_offset`.
+
+    With `keep_offsets` each record keeps its own offset, gaps and all; otherwise `Record.offset`
+    is not looked at. A batch without records is never compressed. Records under log append time
+    keep the deltas of their own timestamps, as Kafka leaves them.
+    """
+    base_offset = fields.get("base_offset", 0)
+    base_timestamp = fields.get("delete_horizon")
+    if base_timestamp is None:
+        base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
+    max_timestamp, delta = NO_TIMESTAMP, -1
+    parts = []
+    for index, (offset, timestamp, key, value, headers) in enumerate(records):
+        delta = offset - base_offset if keep_offsets else index
+        parts.append(encode_record(delta, timestamp - base_timestamp, key, value, headers))
+        max_timestamp = max(max_timestamp, timestamp)
+    codec = codec if records else 0
+    payload = compress(codec, b"".join(parts), level)
+    log_append_time = fields.get("log_append_time")
+    last_offset_delta = fields.get("last_offset_delta")
+    batch = bytearray(HEADER_SIZE)
+    HEADER.pack_into(
+        batch,
+        0,
+        base_offset,
+        HEADER_SIZE - LOG_OVERHEAD + len(payload),
+        fields.get("leader_epoch", -1),
+        MAGIC,
+        0,
+        _attributes(codec, fields),
+        delta if last_offset_delta is None else last_offset_delta,
+        base_timestamp,
+        max_timestamp if log_append_time is None else log_append_time,
+        fields.get("producer_id", -1),
+        fields.get("producer_epoch", -1),
+        fields.get("base_sequence", -1),
+        len(records),
+    )
+    batch += payload
+    _CRC.pack_into(batch, _CRC_POSITION, crc32c(memoryview(batch)[_CHECKED_POSITION:]))
+    return batch
