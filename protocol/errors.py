@@ -2,7 +2,8 @@
 
 A code travels as int16 in most responses and never changes its meaning (source: Kafka 4.3,
 `org.apache.kafka.common.protocol.Errors`). Failures of one item of a request are
-`ErrorCode` values; `KafkaError` answers a whole request; `MalformedFrame` says that bytes are not Kafka's at all.
+`ErrorCode` values; `KafkaError` answers a whole request; `MalformedFrame` says that bytes are not
+Kafka's at all.
 """
 
 import enum
