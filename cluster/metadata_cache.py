@@ -26,7 +26,7 @@ _NO_OVERRIDES: Mapping[str, str] = {}
 class PartitionImage(NamedTuple):
     """One partition; leader is -1 when it has none."""
 
-    index: int
+    partition: int
     leader: int
     leader_epoch: int
     replicas: tuple[int, ...]
@@ -49,9 +49,9 @@ class TopicImage:
     def partition(self, index: int) -> PartitionImage | None:
         """The partition of that number, also while lower numbers are not known yet."""
         partitions = self.partitions
-        if 0 <= index < len(partitions) and partitions[index].index == index:
+        if 0 <= index < len(partitions) and partitions[index].partition == index:
             return partitions[index]
-        return next((one for one in partitions if one.index == index), None)
+        return next((one for one in partitions if one.partition == index), None)
 
 
 class MetadataCache:
@@ -123,7 +123,7 @@ class MetadataCache:
 
     def _merge(self, name: str, changes: list[PartitionMetadata]) -> list[TopicPartition]:
         old = self._topics.get(name)
-        images = {} if old is None else {one.index: one for one in old.partitions}
+        images = {} if old is None else {one.partition: one for one in old.partitions}
         removed = []
         for change in changes:
             index = change.tp[1]

@@ -26,24 +26,35 @@ class StoreError(Exception):
         self.index = index
 
 
-class NodeExists(StoreError):  # noqa: N818 - ZooKeeper's names
+class NodeExists(StoreError):
     """There is a node at the path already."""
 
 
-class NoNode(StoreError):  # noqa: N818
+class NoNode(StoreError):
     """There is no node at the path, or a node to create has no parent."""
 
 
-class BadVersion(StoreError):  # noqa: N818
+class BadVersion(StoreError):
     """The node's version is not the expected one: somebody else wrote."""
 
 
-class NotEmpty(StoreError):  # noqa: N818
+class NotEmpty(StoreError):
     """A node with children is not deleted."""
 
 
-class StoreClosed(StoreError):  # noqa: N818
-    """The store was closed, or its file failed, before the operation could be done."""
+class StoreClosed(StoreError):
+    """The store was closed before the operation could be done."""
+
+
+class StoreFailed(StoreError):
+    """The backend could not do it (disk full, read error); the text names the reason.
+
+    Whether the change is there after a restart is not known, as after a lost connection.
+    """
+
+
+class StartupRefused(Exception):
+    """The broker must not start on this store; one line that names the remedy."""
 
 
 class Znode(NamedTuple):
@@ -106,6 +117,17 @@ class WatchEvent(NamedTuple):
 
 
 Watcher = Callable[[WatchEvent], None]
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """Parent and name; the root is ("", "") and is the parent "" of its children.
+
+    Raises ValueError for what is no path.
+    """
+    parent, slash, name = path.rpartition("/")
+    if not slash or (not name and path != "/") or "//" in path or (parent and parent[0] != "/"):
+        raise ValueError(f"not a path of the metadata store: {path!r}")
+    return parent, name
 
 
 class MetadataStore(Protocol):
