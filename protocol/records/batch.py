@@ -116,6 +116,18 @@ class RecordBatch:
         "size",
         "view",
     )
+    base_offset: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
 
     def __init__(self, view: memoryview, position: int, end: int) -> None:
         """Read the header at `position` of a view; raises CorruptBatch unless `end` is beyond it.
@@ -234,13 +246,13 @@ class RecordBatch:
         if not self.attributes & CODEC_MASK:
             return self.view[HEADER_SIZE:]
         # Codecs are imported with the first compressed batch: brokers without one never pay.
-        from protocol.records.compression import decompress  # noqa: PLC0415
+        from protocol.records.compression import decompress
 
         return decompress(self.attributes & CODEC_MASK, self.view[HEADER_SIZE:], limit)
 
     def records(self, limit: int = DEFAULT_DECOMPRESSED_LIMIT) -> list[Record]:
         """Every record, decoded and copied; raises MalformedRecords as well as `decompressed`."""
-        from protocol.records.kernel import decode_records  # noqa: PLC0415
+        from protocol.records.kernel import decode_records
 
         return decode_records(
             self.decompressed(limit),

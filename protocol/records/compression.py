@@ -88,7 +88,7 @@ class _Output:
 
 
 def _decompress_gzip(data: Buffer, output: _Output) -> None:
-    import zlib  # noqa: PLC0415
+    import zlib
 
     try:
         while True:
@@ -108,7 +108,7 @@ def _decompress_gzip(data: Buffer, output: _Output) -> None:
 
 
 def _decompress_snappy_block(block: memoryview, output: _Output) -> None:
-    from cramjam import DecompressionError, snappy  # noqa: PLC0415
+    from cramjam import DecompressionError, snappy
 
     try:
         size = snappy.decompress_raw_len(block)
@@ -148,7 +148,7 @@ def _decompress_snappy(data: Buffer, output: _Output) -> None:
 
 
 def _decompress_lz4(data: Buffer, output: _Output) -> None:
-    from lz4.frame import LZ4FrameDecompressor  # noqa: PLC0415
+    from lz4.frame import LZ4FrameDecompressor
 
     if len(data) > len(_LZ4_MAGIC) and not data[len(_LZ4_MAGIC)] & 0x20:
         raise CorruptBatch("lz4 frame with dependent blocks, which Kafka's clients cannot read")
@@ -170,7 +170,7 @@ def _zstd_frame_end(view: memoryview, position: int) -> int:
 
     Readers of streams take the end of the input for the end of a frame; this tells them apart.
     """
-    from zstandard import ZstdError, frame_header_size, get_frame_parameters  # noqa: PLC0415
+    from zstandard import ZstdError, frame_header_size, get_frame_parameters
 
     magic = int.from_bytes(view[position : position + 4], "little")
     if magic & ~0xF == _ZSTD_SKIPPABLE_MAGIC:
@@ -202,7 +202,7 @@ def _zstd_frame_end(view: memoryview, position: int) -> int:
 
 
 def _decompress_zstd(data: Buffer, output: _Output) -> None:
-    from zstandard import ZstdDecompressor, ZstdError  # noqa: PLC0415
+    from zstandard import ZstdDecompressor, ZstdError
 
     view = memoryview(data)
     position = 0
@@ -242,13 +242,13 @@ def decompress(codec: int, data: Buffer, limit: int) -> bytes | bytearray:
 
 
 def _compress_gzip(data: Buffer, level: int | None) -> bytes:
-    import zlib  # noqa: PLC0415
+    import zlib
 
     return zlib.compress(data, -1 if level is None else level, _GZIP_WINDOW_BITS)
 
 
 def _compress_snappy(data: Buffer, _level: int | None) -> bytes:
-    from cramjam import snappy  # noqa: PLC0415
+    from cramjam import snappy
 
     parts = [_SNAPPY_HEADER.pack(_SNAPPY_MAGIC, _SNAPPY_VERSION, _SNAPPY_VERSION)]
     view = memoryview(data)
@@ -260,7 +260,7 @@ def _compress_snappy(data: Buffer, _level: int | None) -> bytes:
 
 def _compress_lz4(data: Buffer, level: int | None) -> bytes:
     """Kafka's default level, 9, names its fast compressor; all others its thorough one."""
-    from lz4 import frame  # noqa: PLC0415
+    from lz4 import frame
 
     if level is None or level == KAFKA_LZ4_DEFAULT_LEVEL:
         level = 0
@@ -277,7 +277,7 @@ def _compress_lz4(data: Buffer, level: int | None) -> bytes:
 
 
 def _compress_zstd(data: Buffer, level: int | None) -> bytes:
-    from zstandard import ZstdCompressor  # noqa: PLC0415
+    from zstandard import ZstdCompressor
 
     return ZstdCompressor(level=3 if level is None else level).compress(data)
 

@@ -7,7 +7,7 @@ unfolds beyond the limit, `RecordTooLargeException`: the Java producer then spli
 from protocol.errors import ErrorCode, KafkaError
 
 
-class CorruptBatch(KafkaError):  # noqa: N818 - named for the condition, as Kafka does
+class CorruptBatch(KafkaError):
     """Bytes that are no whole batch, fail their checksum or do not decompress."""
 
     def __init__(self, message: str) -> None:
@@ -25,7 +25,7 @@ class LegacyMessageSet(CorruptBatch):
         self.magic = magic
 
 
-class DecompressedTooLarge(KafkaError):  # noqa: N818
+class DecompressedTooLarge(KafkaError):
     """The records would unfold beyond the limit; nothing more than the limit was allocated."""
 
     def __init__(self, limit: int) -> None:
@@ -35,7 +35,7 @@ class DecompressedTooLarge(KafkaError):  # noqa: N818
         self.limit = limit
 
 
-class MalformedRecords(KafkaError):  # noqa: N818
+class MalformedRecords(KafkaError):
     """The records inside a batch break the record format."""
 
     def __init__(self, message: str) -> None:

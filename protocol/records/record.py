@@ -28,6 +28,20 @@ class Record(NamedTuple):
     headers: list[Header]
 
 
+class RecordScan(NamedTuple):
+    """What a leader must know of the records in a batch before it appends them.
+
+    `offset_of_max_timestamp` is the offset delta of the first record that has the greatest
+    timestamp; both are -1 when no record has one. `consecutive` says that offset deltas are
+    0 to n-1. `errors` pairs a record's index with the kernel's kind of error.
+    """
+
+    max_timestamp: int
+    offset_of_max_timestamp: int
+    consecutive: bool
+    errors: list[tuple[int, int]]
+
+
 def encode_varint(value: int) -> bytes:
     """Zig-zag variable-length form of a signed integer of at most 64 bits."""
     value = (value << 1) ^ (value >> 63)
