@@ -44,7 +44,8 @@ class Broker:
         self.overrides = dict(overrides or {})
         self.ready: dict[str, Any] = {}
         self._metrics = metrics
-        self._listen = "127.0.0.1:0"
+        self.address = "127.0.0.1:0"
+        """Where it is told to listen; after the first start the port it got."""
         self._process: subprocess.Popen[str] | None = None
         self._log: deque[str] = deque(maxlen=LOG_LINES)
         self._drain: threading.Thread | None = None
@@ -52,7 +53,7 @@ class Broker:
     @property
     def bootstrap_servers(self) -> str:
         """host:port, the same over restarts."""
-        return self._listen
+        return self.address
 
     @property
     def metrics_url(self) -> str | None:
@@ -71,6 +72,21 @@ class Broker:
 
     def start(self) -> "Broker":
         """Start it and wait until its listeners answer; BrokerFailed with its last words if not."""
+        process = self.spawn()
+        assert process.stdout is not None
+        watchdog = threading.Timer(START_SECONDS, process.kill)
+        watchdog.start()
+        line = process.stdout.readline()
+        watchdog.cancel()
+        if not line:
+            code = self._ended()
+            raise BrokerFailed(f"tidelog ended with {code} before it answered:\n{self.log}")
+        self.ready = json.loads(line)
+        self.address = next(iter(self.ready["listeners"].values()))
+        return self
+
+    def spawn(self) -> "subprocess.Popen[str]":
+        """Start the process and do not wait for it."""
         assert self._process is None, "the broker runs already"
         self._log.clear()
         process = subprocess.Popen(
@@ -82,21 +98,11 @@ class Broker:
             env={name: value for name, value in os.environ.items() if "TIDELOG_" not in name},
             start_new_session=True,  # a Ctrl-C meant for pytest lets the fixture stop it in order
         )
-        assert process.stdout is not None
         assert process.stderr is not None
         self._drain = threading.Thread(target=self._log.extend, args=(_lines(process.stderr),))
         self._drain.start()
-        watchdog = threading.Timer(START_SECONDS, process.kill)
-        watchdog.start()
-        line = process.stdout.readline()
-        watchdog.cancel()
         self._process = process
-        if not line:
-            code = self._ended()
-            raise BrokerFailed(f"tidelog ended with {code} before it answered:\n{self.log}")
-        self.ready = json.loads(line)
-        self._listen = next(iter(self.ready["listeners"].values()))
-        return self
+        return process
 
     def stop(self) -> int:
         """SIGTERM: flush, write the clean-shutdown mark. The exit code."""
@@ -139,7 +145,7 @@ class Broker:
         return code
 
     def _arguments(self) -> list[str]:
-        arguments = ["--listen", self._listen, "--data-dir", str(self.data_dir)]
+        arguments = ["--listen", self.address, "--data-dir", str(self.data_dir)]
         arguments += ["--metrics", "127.0.0.1:0" if self._metrics else "off"]
         for key, value in self.overrides.items():
             arguments += ["--override", f"{key}={value}"]

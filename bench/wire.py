@@ -1,0 +1,156 @@
+"""Requests as bytes and a blocking connection: what the load generator speaks.
+
+Versions are old enough for any broker of the last years and name topics, so that one set of frames
+serves Tidelog, Kafka and other peers.
+"""
+
+import socket
+import struct
+from collections.abc import Iterator
+
+from protocol.api_keys import ApiKey
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol.records.builder import build_batch
+from protocol.records.record import Record
+
+PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION, CREATE_VERSION = 9, 12, 9, 5
+CLIENT_ID = b"bench"
+TIMEOUT_SECONDS = 60
+
+
+def batch_of(count: int, value_size: int) -> bytes:
+    """One uncompressed batch of equal records, timestamps now-ish is the broker's business."""
+    value = (b"tidelog!" * (value_size // 8 + 1))[:value_size]
+    now = _now_ms()
+    return bytes(build_batch([Record(i, now, None, value, []) for i in range(count)]))
+
+
+def _now_ms() -> int:
+    import time
+
+    return time.time_ns() // 1_000_000
+
+
+def frame(api_key: ApiKey, version: int, body: bytes) -> bytes:
+    """A whole request with its size in front; all versions used here have flexible headers."""
+    header = struct.pack(">hhih", api_key, version, 7, len(CLIENT_ID)) + CLIENT_ID + b"\0"
+    return struct.pack(">i", len(header) + len(body)) + header + body
+
+
+def produce_frame(topic: str, partition: int, batch: bytes, acks: int = 1) -> bytes:
+    """One batch for one partition."""
+    data = PartitionProduceData(index=partition, records=memoryview(batch))
+    request = ProduceRequest(
+        acks=acks,
+        timeout_ms=30_000,
+        topic_data=[TopicProduceData(name=topic, partition_data=[data])],
+    )
+    return frame(ApiKey.PRODUCE, PRODUCE_VERSION, request.encode(PRODUCE_VERSION))
+
+
+def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int) -> bytes:
+    """A sessionless fetch of one partition that answers at once."""
+    wanted = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+    request = FetchRequest(
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        topics=[FetchTopic(topic=topic, partitions=[wanted])],
+    )
+    return frame(ApiKey.FETCH, FETCH_VERSION, request.encode(FETCH_VERSION))
+
+
+class Connection:
+    """A blocking socket that sends frames and reads whole responses."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.socket = socket.create_connection((host, port), TIMEOUT_SECONDS)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._buffer = bytearray(4 << 20)
+        self._filled = 0
+
+    def call(self, request: bytes) -> memoryview:
+        """Send one frame and return the response body behind its flexible header."""
+        self.socket.sendall(request)
+        return next(self.responses())[5:]
+
+    def responses(self) -> Iterator[memoryview]:
+        """Responses as they come, each without its size; a view is good until the next one."""
+        while True:
+            while self._filled >= 4:
+                size = int.from_bytes(self._buffer[:4], "big")
+                if self._filled < size + 4:
+                    break
+                yield memoryview(self._buffer)[4 : size + 4]
+                rest = self._buffer[size + 4 : self._filled]
+                self._buffer[: len(rest)] = rest
+                self._filled = len(rest)
+            received = self.socket.recv_into(memoryview(self._buffer)[self._filled :])
+            if received == 0:
+                raise ConnectionError("the broker closed the connection")
+            self._filled += received
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+
+def create_topic(connection: Connection, name: str, partitions: int, **configs: str) -> None:
+    """Create a topic and wait until every partition has a leader."""
+    from protocol.messages.create_topics import CreatableTopicConfig
+
+    topic = CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=1,
+        configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+    )
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=60_000)
+    body = connection.call(
+        frame(ApiKey.CREATE_TOPICS, CREATE_VERSION, request.encode(CREATE_VERSION))
+    )
+    error = CreateTopicsResponse.decode(body, CREATE_VERSION).topics[0].error_code
+    assert error in (0, 36), f"cannot create {name}: error {error}"
+    while led_partitions(connection, name) < partitions:
+        pass
+
+
+def led_partitions(connection: Connection, name: str) -> int:
+    """How many partitions of the topic have a leader."""
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
+    )
+    body = connection.call(
+        frame(ApiKey.METADATA, METADATA_VERSION, request.encode(METADATA_VERSION))
+    )
+    topic = MetadataResponse.decode(body, METADATA_VERSION).topics[0]
+    return sum(1 for p in topic.partitions if p.error_code == 0 and p.leader_id >= 0)
+
+
+def check_produced(body: memoryview) -> None:
+    """The record must be acknowledged, or the figure means nothing."""
+    answer = ProduceResponse.decode(body[5:], PRODUCE_VERSION)
+    code = answer.responses[0].partition_responses[0].error_code
+    assert code == 0, f"the broker refused a batch: error {code}"
+
+
+def fetched_bytes(body: memoryview) -> int:
+    """Bytes of records in a fetch response of one partition."""
+    answer = FetchResponse.decode(body, FETCH_VERSION)
+    partition = answer.responses[0].partitions[0]
+    assert partition.error_code == 0, f"the broker refused a fetch: error {partition.error_code}"
+    records = partition.records
+    assert isinstance(records, memoryview)
+    return len(records)
