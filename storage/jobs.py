@@ -1,19 +1,21 @@
 """Background work of the logs, as data: plan → work → commit.
 
-Storage keeps no timers and no threads. What it wants done later comes back from its calls as a `Job`
-(`flush-log` after a roll, `delete-file` after `file.delete.delay.ms`), what it wants done again and again is
-listed by `LogManager.periodic_jobs()`. Whoever owns the loop and the worker threads runs them:
+Storage keeps no timers and no threads. What it wants done later comes back from its calls as a
+`Job` (`flush-log` after a roll, `delete-file` after `file.delete.delay.ms`), what it wants done
+again and again is listed by `LogManager.periodic_jobs()`. Whoever owns the loop and the worker
+threads runs them:
 
-    works = job.plan(now_ms)          on the loop: choose, cheap, no file is touched
-    each: work.work()                 in a worker thread: own files and sealed bytes only, no shared state
-          logs = work.commit()        on the loop: put the outcome in force; the logs whose offsets moved
-          jobs = work.jobs            on the loop, after commit: what follows from it
+    works = job.plan(now_ms)        on the loop: choose, cheap, no file is touched
+    each: work.work()               in a worker thread: own files and sealed bytes, no shared state
+          logs = work.commit()      on the loop: put it in force; the logs whose offsets moved
+          jobs = work.jobs          on the loop, after commit: what follows from it
 
-`work()` raising StorageError takes `work.log_dir` offline and `commit()` is not called. The works of one plan
-are independent and may run at the same time. A commit that finds the generation of its log changed (truncated, deleted,
-renamed, offline) throws its outcome away.
+`work()` raising StorageError takes `work.log_dir` offline and `commit()` is not called. The works
+of one plan are independent and may run at the same time. A commit that finds the generation of its
+log changed (truncated, deleted, renamed, offline) throws its outcome away.
 
-Job names are Kafka's (kafka.log.LogManager, UnifiedLog of 3.9), so that logs and metrics read alike.
+Job names are Kafka's (kafka.log.LogManager, UnifiedLog of 3.9), so that logs and metrics read
+alike.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ class PeriodicJob:
 
 
 class OffLoopWork:
-    """Work that only touches files and changes no state of any log: `commit()` has nothing to do."""
+    """Work that only touches files and changes no state of a log: nothing is left to commit."""
 
     __slots__ = ("_function", "log_dir")
 
@@ -98,7 +100,8 @@ class OffLoopWork:
 
 
 class OnLoopWork:
-    """A slice of work that has to run on the loop: `commit()` does it, `work()` only gives other callbacks their turn.
+    """A slice of work that has to run on the loop: `commit()` does it, `work()` only gives other
+    callbacks their turn.
 
     `function` returns the logs that changed and the jobs that follow.
     """

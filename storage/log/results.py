@@ -1,4 +1,4 @@
-"""What a partition log answers: the values its operations return and the ways an append is refused."""
+"""What a partition log answers: results of its operations, and how an append is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from protocol.errors import ErrorCode, KafkaError
 from storage.jobs import Job
 from storage.segment.file_records import FileSlice
 
-NO_TIMESTAMP = -1
 NO_JOBS: tuple[Job, ...] = ()
 
 
@@ -30,7 +29,9 @@ class ReadBound(enum.IntEnum):
 
 
 class InvalidRecords(KafkaError):
-    """A batch with records that break a rule; `record_errors` = (index in the batch, reason) of each bad one."""
+    """A batch with records that break a rule; `record_errors` = (index in the batch, reason) of
+    each bad one.
+    """
 
     def __init__(
         self, code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]]
@@ -42,8 +43,9 @@ class InvalidRecords(KafkaError):
 class AppendResult:
     """Where the records went.
 
-    Offsets are inclusive. `log_append_time_ms` is −1 under CreateTime, except for a duplicate, which carries the
-    timestamp of the batch it repeats. `jobs` is what the append leaves to be done (a flush of the rolled segment).
+    Offsets are inclusive. `log_append_time_ms` is -1 under CreateTime, except for a duplicate,
+    which carries the timestamp of the batch it repeats. `jobs` is what the append leaves to be done
+    (a flush of the rolled segment).
     """
 
     __slots__ = (
@@ -83,7 +85,9 @@ class AppendResult:
 
 
 class AbortedTransaction:
-    """One aborted transaction that overlaps a read: the reader drops this producer's records from `first_offset` on."""
+    """One aborted transaction that overlaps a read: the reader drops this producer's records from
+    `first_offset` on.
+    """
 
     __slots__ = ("first_offset", "producer_id")
 
@@ -92,16 +96,19 @@ class AbortedTransaction:
         self.first_offset = first_offset
 
     def __repr__(self) -> str:
-        return f"AbortedTransaction(producer_id={self.producer_id}, first_offset={self.first_offset})"
+        return (
+            f"AbortedTransaction(producer_id={self.producer_id}, first_offset={self.first_offset})"
+        )
 
 
 class ReadResult:
     """What a read found.
 
-    `slice` is None when nothing lies between the offset and the bound; otherwise the receiver must release it.
-    `first_batch_offset` is the base offset of the batch found (the fetch offset where none was), `segment_base_offset`
-    and `position` say where it lies (−1 where nothing was found). `aborted_transactions` is None unless the
-    read was bounded by the last stable offset. `first_entry_incomplete` = the first batch is cut short.
+    `slice` is None when nothing lies between the offset and the bound; otherwise the receiver must
+    release it. `first_batch_offset` is the base offset of the batch found (the fetch offset where
+    none was), `segment_base_offset` and `position` say where it lies (-1 where nothing was found).
+    `aborted_transactions` is None unless the read was bounded by the last stable offset.
+    `first_entry_incomplete` = the first batch is cut short.
     """
 
     __slots__ = (
@@ -130,7 +137,9 @@ class ReadResult:
 
 
 class TimestampOffset:
-    """A record found by time: its timestamp, its offset and the leader epoch of its batch (−1 unknown)."""
+    """A record found by time: its timestamp, its offset and the leader epoch of its batch (-1
+    unknown).
+    """
 
     __slots__ = ("leader_epoch", "offset", "timestamp")
 

@@ -1,15 +1,15 @@
 """Which of the oldest segments may go: pure decisions over a list of segments.
 
-Rules (kafka.log.UnifiedLog.deleteOldSegments, 3.9 and 4.3), each walking from the oldest segment and stopping at the first
-survivor:
+Rules (kafka.log.UnifiedLog.deleteOldSegments, 3.9 and 4.3), each walking from the oldest segment
+and stopping at the first survivor:
 
-1. log start: the next segment begins at or below the log start offset (every cleanup policy, even none);
-2. size:      the log without the segment would still hold at least `retention.bytes`   (policy with delete);
-3. time:      now − largest timestamp of the segment > `retention.ms`                   (policy with delete).
+1. log start: the next segment begins at or below the log start offset (any cleanup policy);
+2. size: the log without the segment would still hold `retention.bytes` (policy with delete);
+3. time: now - largest timestamp of the segment > `retention.ms` (policy with delete).
 
-Invariants: a segment that reaches the high watermark never goes (upper bound ≤ high watermark: nothing unreplicated is
-lost), and the empty last segment stays. When all segments qualify the caller rolls first, so that a log always
-has an active segment.
+Invariants: a segment that reaches the high watermark never goes (upper bound ≤ high watermark:
+nothing unreplicated is lost), and the empty last segment stays. When all segments qualify the
+caller rolls first, so that a log always has an active segment.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SegmentFacts(Protocol):
 
 
 class RetentionLimits(NamedTuple):
-    """The limits in force; −1 = unlimited. `delete` = the cleanup policy contains it."""
+    """The limits in force; -1 = unlimited. `delete` = the cleanup policy contains it."""
 
     delete: bool
     retention_bytes: int
@@ -64,9 +64,11 @@ NOTHING = Deletion(0, "")
 def eligible_segments(
     segments: Sequence[SegmentFacts], limits: RetentionLimits, bounds: LogBounds, now_ms: int
 ) -> Deletion:
-    """The longest run of oldest segments that one rule allows to go; rules in Kafka's order, the first that fires wins.
+    """The longest run of oldest segments that one rule allows to go; rules in Kafka's order, the
+    first that fires wins.
 
-    Called again after a deletion it answers for the rules that follow, so a pass loops until nothing is eligible.
+    Called again after a deletion it answers for the rules that follow, so a pass loops until
+    nothing is eligible.
     """
     deletion = _below_log_start(segments, bounds)
     if deletion.count or not limits.delete:
@@ -105,7 +107,9 @@ def _over_size(
         return True
 
     count = _leading(segments, bounds, fits_in_excess)
-    return Deletion(count, f"retention size in bytes {retention_bytes} breach") if count else NOTHING
+    return (
+        Deletion(count, f"retention size in bytes {retention_bytes} breach") if count else NOTHING
+    )
 
 
 def _expired(
@@ -126,7 +130,9 @@ def _leading(
     bounds: LogBounds,
     may_go: Callable[[int, SegmentFacts], bool],
 ) -> int:
-    """How many of the oldest segments lie wholly below the high watermark and satisfy `may_go(index, segment)`."""
+    """How many of the oldest segments lie wholly below the high watermark and satisfy
+    `may_go(index, segment)`.
+    """
     last = len(segments) - 1
     for index, segment in enumerate(segments):
         upper_bound = segments[index + 1].base_offset if index < last else bounds.log_end_offset

@@ -1,0 +1,93 @@
+"""The segments of one log in the order of their base offsets.
+
+Invariant: base offsets ascend strictly, the last segment is the active one, and a log that is open
+has at least one.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
+from storage.segment.segment import Segment
+
+
+class Segments:
+    """A sorted list of segments, found by offset."""
+
+    __slots__ = ("_base_offsets", "_segments", "active")
+
+    def __init__(self, segments: Iterable[Segment]) -> None:
+        """Take segments in any order; at least one."""
+        self._segments = sorted(segments, key=lambda segment: segment.base_offset)
+        self._base_offsets = [segment.base_offset for segment in self._segments]
+        self.active: Segment = self._segments[-1]
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    def __getitem__(self, index: int) -> Segment:
+        return self._segments[index]
+
+    @property
+    def first(self) -> Segment:
+        """The oldest segment."""
+        return self._segments[0]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all .log files."""
+        return sum(segment.size for segment in self._segments)
+
+    def add(self, segment: Segment) -> None:
+        """Make this the active segment; its base offset lies beyond all others."""
+        assert segment.base_offset > self._base_offsets[-1], (
+            segment.base_offset,
+            self._base_offsets,
+        )
+        self._segments.append(segment)
+        self._base_offsets.append(segment.base_offset)
+        self.active = segment
+
+    def floor(self, offset: int) -> Segment | None:
+        """The segment with the largest base offset ≤ offset: the one that would hold it."""
+        index = bisect_right(self._base_offsets, offset) - 1
+        return self._segments[index] if index >= 0 else None
+
+    def higher(self, offset: int) -> Segment | None:
+        """The segment with the smallest base offset > offset."""
+        index = bisect_right(self._base_offsets, offset)
+        return self._segments[index] if index < len(self._segments) else None
+
+    def since(self, offset: int) -> list[Segment]:
+        """The segment that would hold this offset and all after it; all if the log begins later."""
+        return self._segments[max(bisect_right(self._base_offsets, offset) - 1, 0) :]
+
+    def before(self, end_offset: int) -> list[Segment]:
+        """Segments with a base offset < end_offset."""
+        return self._segments[: bisect_left(self._base_offsets, end_offset)]
+
+    def drop_first(self, count: int) -> list[Segment]:
+        """Take the oldest `count` segments out, never the last one."""
+        assert count < len(self._segments), (count, len(self._segments))
+        dropped = self._segments[:count]
+        del self._segments[:count], self._base_offsets[:count]
+        return dropped
+
+    def drop_above(self, offset: int) -> list[Segment]:
+        """Take out segments with a base offset > offset; the one below becomes active."""
+        index = bisect_right(self._base_offsets, offset)
+        assert index > 0, (offset, self._base_offsets)
+        dropped = self._segments[index:]
+        del self._segments[index:], self._base_offsets[index:]
+        self.active = self._segments[-1]
+        return dropped
+
+    def replace_all(self, segment: Segment) -> list[Segment]:
+        """Take all segments out and start over with this one."""
+        dropped = self._segments
+        self._segments = [segment]
+        self._base_offsets = [segment.base_offset]
+        self.active = segment
+        return dropped
