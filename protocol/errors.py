@@ -351,5 +351,5 @@ class KafkaError(Exception):
         return f"{self.code.name}: {self.message or self.code.text}"
 
 
-class MalformedFrame(Exception):  # noqa: N818 (the name says which frame it is, like KafkaError)
+class MalformedFrame(Exception):
     """Bytes that no Kafka client sends: the connection they came from is closed."""

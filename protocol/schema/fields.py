@@ -8,8 +8,8 @@ A version range is "9+", "4-18", "3" or "none". The functions below claim to ret
 of their field, so that a type checker reads `int32()` as the default of an int; what they really
 return is a `Field`, which the message's metaclass takes away from the class again.
 
-Defaults are Kafka's: zero, false, "", no bytes, an empty list, null records; a nullable struct and a
-tagged struct are None until somebody sets them. A field that is absent from the version in use is
+Defaults are Kafka's: zero, false, "", no bytes, an empty list, null records; a nullable struct and
+a tagged struct are None until somebody sets them. A field that is absent from the version in use is
 dropped when encoding and has its default after decoding, unless `ignorable=False`: then encoding
 anything but the default raises ValueError.
 """
@@ -41,6 +41,13 @@ FIXED_FORMATS: Final = {
 
 def parse_versions(text: str) -> range:
     """The versions that a range like "9+", "4-18", "3" or "none" names."""
+    versions = _PARSED.get(text)
+    if versions is None:
+        versions = _PARSED[text] = _parse(text)
+    return versions
+
+
+def _parse(text: str) -> range:
     if text == NONE:
         return range(0)
     if text[-1] == "+":
@@ -49,10 +56,13 @@ def parse_versions(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
+_PARSED: Final[dict[str, range]] = {}
+
+
 class Field:
     """One declared field; version ranges stay text until a codec is made."""
 
-    __slots__ = ("name", "kind", "of", "versions", "nullable", "tag", "default", "ignorable")
+    __slots__ = ("default", "ignorable", "kind", "name", "nullable", "of", "tag", "versions")
 
     name: str
     kind: str
@@ -61,7 +71,7 @@ class Field:
     """The message class of a struct; of an array the same, or the kind of its items."""
     tag: int | None
     default: Any
-    """A plain constant; None also for null, for lists and for structs (see `default_source`)."""
+    """A plain constant; None also for a fresh struct; () for a fresh list."""
 
     def __init__(
         self, kind: str, versions: str, nullable: str, default: Any, of: Any = None
