@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from protocol.errors import ErrorCode, KafkaError
 from storage.jobs import Job
-from storage.segment.file_records import FileSlice
+
+if TYPE_CHECKING:
+    from storage.segment.file_records import FileSlice
 
 NO_JOBS: tuple[Job, ...] = ()
 
