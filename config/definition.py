@@ -16,7 +16,6 @@ B = TypeVar("B", bound=bool | None)
 N = TypeVar("N", bound=int | None)
 F = TypeVar("F", bound=float | None)
 S = TypeVar("S", bound=str | None)
-L = TypeVar("L", bound=tuple[str, ...] | None)
 
 Live = Callable[[], T]
 
@@ -221,9 +220,15 @@ class Area:
         """Declare a text."""
         return self._declare(name, "string", default, doc, traits)
 
-    def names(self, name: str, default: L, doc: str, **traits: Any) -> Key[tuple[str, ...] | L]:
+    def names(
+        self, name: str, default: tuple[str, ...], doc: str, **traits: Any
+    ) -> Key[tuple[str, ...]]:
         """Declare a comma-separated list."""
         return self._declare(name, "list", default, doc, traits)
+
+    def optional_names(self, name: str, doc: str, **traits: Any) -> Key[tuple[str, ...] | None]:
+        """Declare a comma-separated list that has no default."""
+        return self._declare(name, "list", None, doc, traits)
 
     def plugin(self, name: str, default: S, doc: str, **traits: Any) -> Key[str | S]:
         """Declare the name of a class."""

@@ -13,9 +13,8 @@ LOG_DIR = AREA.names(
     "The directory of the logs, used when `log.dirs` is unset.",
     check=members(),
 )
-LOG_DIRS = AREA.names(
+LOG_DIRS = AREA.optional_names(
     "log.dirs",
-    None,
     "The directories of the logs; the first also holds the metadata.",
     check=members(),
 )

@@ -12,9 +12,8 @@ LISTENERS = AREA.names(
     check=members(),
     dynamic=PER_BROKER,
 )
-ADVERTISED_LISTENERS = AREA.names(
+ADVERTISED_LISTENERS = AREA.optional_names(
     "advertised.listeners",
-    None,
     "What clients are told to connect to, by listener name; what is listened on when unset.",
     check=members(),
 )
@@ -34,9 +33,8 @@ SECURITY_INTER_BROKER_PROTOCOL = AREA.string(
     check=one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     remedy="TLS and SASL are not built yet: leave it at PLAINTEXT",
 )
-AREA.names(
+AREA.optional_names(
     "early.start.listeners",
-    None,
     "Listeners opened before a broker's metadata is ready.",
     check=members(),
     status=NO_EFFECT,

@@ -19,15 +19,13 @@ BROKER_RACK = AREA.string(
     None,
     "The rack or zone of this broker, told to clients and used to spread replicas.",
 )
-PROCESS_ROLES = AREA.names(
+PROCESS_ROLES = AREA.optional_names(
     "process.roles",
-    None,
     "Taken from Kafka's single-node files: this process is broker and controller in one.",
     check=members("broker", "controller"),
 )
-CONTROLLER_LISTENER_NAMES = AREA.names(
+CONTROLLER_LISTENER_NAMES = AREA.optional_names(
     "controller.listener.names",
-    None,
     "Listeners of Kafka's own quorum: dropped here with one warning, the controller needs no port.",
     check=members(),
 )
