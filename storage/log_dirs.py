@@ -16,7 +16,6 @@ starting is not mistaken for a clean shutdown.
 Source: MetaProperties.java, CleanShutdownFileHandler.java (4.3), KIP-858, KIP-966.
 """
 
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from runtime.disk import Disk
@@ -131,5 +130,7 @@ def _broker_epoch(content: bytes) -> int:
 
 def _java_date(now_ms: int) -> str:
     """As java.util.Date prints a time, in UTC: `Sat Nov 21 17:55:55 UTC 2026`."""
+    from datetime import UTC, datetime  # noqa: PLC0415 (only a new directory needs it)
+
     at = datetime.fromtimestamp(now_ms / 1000, UTC)
     return f"{_WEEKDAYS[at.weekday()]} {_MONTHS[at.month - 1]} {at:%d %H:%M:%S} UTC {at.year}"

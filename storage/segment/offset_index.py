@@ -1,0 +1,82 @@
+"""`.index`: where in the log an offset is.
+
+```text
+0  relativeOffset  u31   last offset of a batch, minus the segment's base offset
+4  position        i32   where that batch starts in the .log file
+```
+Sparse: one entry for every index.interval.bytes or more. A reader takes the greatest entry at or
+below its offset and walks batch headers from there.
+Source: OffsetIndex.java (4.3).
+"""
+
+from struct import Struct
+
+from storage.errors import InvalidIndexOffsetError
+from storage.segment.sparse_index import MAX_RELATIVE_OFFSET, SparseIndex
+
+_RELATIVE_OFFSET, _POSITION = 0, 1
+
+
+class OffsetIndex(SparseIndex):
+    """Offsets to positions, both strictly growing."""
+
+    __slots__ = ("_last",)
+
+    layout = Struct(">ii")
+
+    _last: int | None
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last entry; the base offset without one."""
+        last = getattr(self, "_last", None)
+        if last is None:
+            last = self.entry(self.count - 1)[0] if self.count else self.base_offset
+            self._last = last
+        return last
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next entry has no room: the segment must be rolled before."""
+        return self.count >= self.max_entries
+
+    def entry(self, slot: int) -> tuple[int, int]:
+        """(offset, position) in a slot."""
+        relative_offset, position = self.raw_entry(slot)
+        return self.base_offset + relative_offset, position
+
+    def append(self, offset: int, position: int) -> None:
+        """Add an entry; InvalidIndexOffsetError unless the offset is beyond the last one."""
+        relative_offset = offset - self.base_offset
+        if not 0 <= relative_offset <= MAX_RELATIVE_OFFSET:
+            raise InvalidIndexOffsetError(
+                f"offset {offset} cannot be relative to {self.base_offset} in {self.path}"
+            )
+        if self.count and offset <= self.last_offset:
+            raise InvalidIndexOffsetError(
+                f"offset {offset} is not beyond the last one, {self.last_offset}, of {self.path}"
+            )
+        if self.is_full:
+            raise InvalidIndexOffsetError(f"{self.path} is full with {self.count} entries")
+        self.add(relative_offset, position)
+        self._last = offset
+
+    def lookup(self, offset: int) -> tuple[int, int]:
+        """(offset, position) of the greatest entry at or below; (base offset, 0) without one."""
+        slot = self.floor_slot(offset - self.base_offset, _RELATIVE_OFFSET)
+        return (self.base_offset, 0) if slot < 0 else self.entry(slot)
+
+    def first_at_or_after_position(self, position: int) -> int | None:
+        """Offset of the first entry whose batch starts at or after a position."""
+        slot = self.floor_slot(position - 1, _POSITION) + 1
+        return self.entry(slot)[0] if slot < self.count else None
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries at or after an offset."""
+        self.keep_first(self.floor_slot(offset - 1 - self.base_offset, _RELATIVE_OFFSET) + 1)
+        self._last = None
+
+    def reset(self) -> None:
+        """Drop all entries."""
+        super().reset()
+        self._last = None

@@ -1,0 +1,169 @@
+"""An index of fixed-size entries: most in its file, the newest in memory.
+
+```text
+entries   0 … stored-1         stored … count-1
+          in the file          in memory, appended here
+```
+Both fields of an entry grow with its slot (the second one not strictly), which is what makes
+floor searches right. The file is an array of entries and nothing else, so a file written out is
+byte for byte what Kafka leaves after trimming its preallocated index. In memory there is never
+more than a few KiB: a full tail moves to the file. The file counts for nothing after a crash, where
+the index is rebuilt from the log.
+Source: AbstractIndex.java (4.3).
+"""
+
+from bisect import bisect_right
+from struct import Struct
+from typing import ClassVar
+
+from runtime.disk import Disk
+from storage.segment.file_records import FilePool, PooledFile
+
+_TAIL_ENTRIES = 512
+_BLOCK_ENTRIES = 512
+MAX_RELATIVE_OFFSET = 2**31 - 1
+
+
+class SparseIndex:
+    """What offset and time index have in common: sorted pairs, and where they are kept."""
+
+    __slots__ = ("_disk", "_file", "_stored", "_tail", "base_offset", "max_entries")
+
+    layout: ClassVar[Struct]
+
+    def __init__(
+        self, disk: Disk, pool: FilePool, path: str, base_offset: int, max_bytes: int
+    ) -> None:
+        """The entries of the file at path, none if it is missing.
+
+        max_bytes is the size Kafka would preallocate: it bounds the number of entries.
+        """
+        self._disk = disk
+        self._file = PooledFile(disk, pool, path)
+        self._tail = bytearray()
+        self._stored = disk.file_size(path) // self.layout.size if disk.exists(path) else 0
+        self.base_offset = base_offset
+        self.max_entries = max_bytes // self.layout.size
+
+    @property
+    def path(self) -> str:
+        """Where the file is, or will be."""
+        return self._file.path
+
+    @property
+    def count(self) -> int:
+        """Number of entries."""
+        return self._stored + len(self._tail) // self.layout.size
+
+    def raw_entry(self, slot: int) -> tuple[int, int]:
+        """Both fields of an entry as stored; IndexError outside [0, count)."""
+        size = self.layout.size
+        if not 0 <= slot < self.count:
+            raise IndexError(f"slot {slot} of {self.count} in {self.path}")
+        if slot >= self._stored:
+            first, second = self.layout.unpack_from(self._tail, (slot - self._stored) * size)
+        else:
+            first, second = self.layout.unpack(self._read_private(slot * size, size))
+        return first, second
+
+    def raw_entries(self) -> list[tuple[int, int]]:
+        """All entries as stored."""
+        stored = self._read_private(0, self._stored * self.layout.size) if self._stored else b""
+        return list(self.layout.iter_unpack(stored + bytes(self._tail)))
+
+    def floor_slot(self, target: int, field: int) -> int:
+        """Greatest slot whose field (0 or 1) is ≤ target, or -1."""
+        unpack, size = self.layout.unpack_from, self.layout.size
+        tail = self._tail
+        if tail and unpack(tail, 0)[field] <= target:
+            return self._stored - 1 + _bisect(self.layout, tail, target, field)
+        low, high = 0, self._stored
+        if not high:
+            return -1
+        file = self._file
+        fd = file.fd if file.fd >= 0 else file.open()
+        file.used = True
+        pread = self._disk.pread
+        while high - low > _BLOCK_ENTRIES:
+            middle = (low + high) // 2
+            if unpack(pread(fd, size, middle * size))[field] <= target:
+                low = middle + 1
+            else:
+                high = middle
+        block = pread(fd, (high - low) * size, low * size)
+        return low - 1 + _bisect(self.layout, block, target, field)
+
+    def add(self, first: int, second: int) -> None:
+        """Put an entry at the end."""
+        tail = self._tail
+        tail += self.layout.pack(first, second)
+        if len(tail) >= _TAIL_ENTRIES * self.layout.size:
+            self.write_out()
+
+    def write_out(self) -> None:
+        """All entries are in the file afterwards, which exists even when there are none."""
+        if self._tail or not self._disk.exists(self.path):
+            fd = self._disk.open(self.path, create=True)
+            try:
+                if self._tail:
+                    self._disk.pwrite(fd, self._tail, self._stored * self.layout.size)
+            finally:
+                self._disk.close(fd)
+            self._stored = self.count
+            self._tail = bytearray()
+
+    def keep_first(self, count: int) -> None:
+        """Drop all entries from slot count on."""
+        if count >= self._stored:
+            del self._tail[(count - self._stored) * self.layout.size :]
+            return
+        self._tail = bytearray()
+        self._cut_file(count)
+
+    def reset(self) -> None:
+        """Drop all entries, and whatever else the file holds."""
+        self._tail = bytearray()
+        if self._disk.exists(self.path):
+            self._cut_file(0)
+
+    def trim_file(self) -> None:
+        """Cut off what lies in the file beyond the entries it should hold."""
+        size = self._stored * self.layout.size
+        if self._disk.exists(self.path) and self._disk.file_size(self.path) != size:
+            self._cut_file(self._stored)
+
+    def duplicate(self) -> int:
+        """A descriptor of the file for a worker to sync and close; entries written out before."""
+        self.write_out()
+        return self._file.duplicate()
+
+    def moved_to(self, path: str) -> None:
+        """The file has another name now."""
+        self._file.path = path
+
+    def close(self) -> None:
+        """Give the descriptor up; entries in memory stay there."""
+        self._file.close()
+
+    def _cut_file(self, count: int) -> None:
+        fd = self._disk.open(self.path)
+        try:
+            self._disk.truncate(fd, count * self.layout.size)
+        finally:
+            self._disk.close(fd)
+        self._stored = count
+
+    def _read_private(self, position: int, size: int) -> bytes:
+        """Read through a descriptor of its own: callers may be in any thread."""
+        fd = self._disk.open(self.path, writable=False)
+        try:
+            return self._disk.pread(fd, size, position)
+        finally:
+            self._disk.close(fd)
+
+
+def _bisect(layout: Struct, entries: bytes | bytearray, target: int, field: int) -> int:
+    """How many entries have a field ≤ target."""
+    unpack, size = layout.unpack_from, layout.size
+    slots = range(len(entries) // size)
+    return bisect_right(slots, target, key=lambda slot: unpack(entries, slot * size)[field])
