@@ -76,9 +76,9 @@ class FetchRequest(Request, api_key=ApiKey.FETCH, versions="4-18", flexible="12+
         return -1 if self.replica_state is None else self.replica_state.replica_epoch
 
     def refusal(self, failure: Failure) -> "FetchResponse":
-        """The code at the top from v7 on, where no partitions need be listed; before, for each."""
-        if failure.version >= 7:
-            return FetchResponse(error_code=failure.code)
+        """The code at the top from v7 on, and for each partition up to v12, where it has a name."""
+        if failure.version >= 13:
+            return FetchResponse(error_code=failure.code, session_id=self.session_id)
         topics = [
             FetchableTopicResponse(
                 topic=topic.topic,
@@ -89,7 +89,7 @@ class FetchRequest(Request, api_key=ApiKey.FETCH, versions="4-18", flexible="12+
             )
             for topic in self.topics
         ]
-        return FetchResponse(responses=topics)
+        return FetchResponse(error_code=failure.code, session_id=self.session_id, responses=topics)
 
 
 class EpochEndOffset(Message):
@@ -135,7 +135,7 @@ class PartitionData(Message):
         AbortedTransaction, "4+", nullable="4+", default=None
     )
     preferred_read_replica: int = int32("11+", default=-1)
-    records: Records = records_(nullable="0+")
+    records: Records = records_(nullable="0+", default=b"")
 
 
 class FetchableTopicResponse(Message):

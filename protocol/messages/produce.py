@@ -54,7 +54,6 @@ class ProduceRequest(
                         PartitionProduceResponse(
                             index=partition.index,
                             error_code=failure.code,
-                            base_offset=-1,
                             error_message=failure.message,
                         )
                         for partition in topic.partition_data
@@ -84,7 +83,7 @@ class PartitionProduceResponse(Message):
 
     index: int = int32()
     error_code: int = int16()
-    base_offset: int = int64()
+    base_offset: int = int64(default=-1)
     log_append_time_ms: int = int64("2+", default=-1)
     log_start_offset: int = int64("5+", default=-1)
     record_errors: list[BatchIndexAndErrorMessage] = array(BatchIndexAndErrorMessage, "8+")

@@ -227,6 +227,6 @@ def _is_set(field: Field, value: str) -> str:
     """A test that a field holds anything but its default."""
     if field.makes_list:
         return f"{value} is None or {value}" if field.nullable != "none" else value
-    if field.kind in ("struct", "array", "records") or field.default is None:
+    if field.kind in ("struct", "array") or field.default is None:
         return f"{value} is not None"
     return f"{value} != {field.default!r}"

@@ -168,10 +168,9 @@ def bytes_(versions: str = ALL, *, default: bytes | None = b"", **options: Any) 
     return cast(bytes, _field("bytes", versions, default, options))
 
 
-def records_(versions: str = ALL, *, nullable: str = NONE, **options: Any) -> memoryview:
+def records_(versions: str = ALL, *, default: bytes | None = None, **options: Any) -> memoryview:
     """Record batches, laid out as bytes; decoded into a view of the frame, nothing is copied."""
-    options["nullable"] = nullable
-    return cast(memoryview, _field("records", versions, None, options))
+    return cast(memoryview, _field("records", versions, default, options))
 
 
 def array(of: Callable[..., T], versions: str = ALL, **options: Any) -> list[T]:
