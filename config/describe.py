@@ -72,7 +72,7 @@ class Entry(NamedTuple):
     sensitive: bool
     synonyms: tuple[Synonym, ...]
     type: int
-    documentation: str
+    documentation: str | None
 
 
 def describe_topic(
@@ -156,7 +156,7 @@ def _broker_entry(name: str, text: str | None, synonyms: list[Synonym]) -> Entry
         sensitive=sensitive,
         synonyms=tuple(synonyms),
         type=UNKNOWN_TYPE if key is None else TYPES[key.type],
-        documentation="" if key is None else key.doc,
+        documentation=None if key is None else key.doc,
     )
 
 
