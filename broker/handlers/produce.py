@@ -1,0 +1,319 @@
+"""Produce (0): append record batches.
+
+Codes in the order in which they are looked for: 100 unknown topic id, 3 unknown partition, 87/2/76
+shape of the batch, 49 transactional, 21 acks, 17 internal topic, then the partition's: 6 leader, 19
+in-sync set, 10/2/32/87/… log. A small request is worked off in this call; one of more than a
+megabyte, or with a batch that unfolds to a lot, partition by partition in a task that yields
+between. v7 zstd, v8 record errors and texts, v10 the current leader, v13 topics by id.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final
+
+from broker.context import (
+    CLOSE_CONNECTION,
+    NO_RESPONSE,
+    HandlerResult,
+    Parked,
+    Reply,
+    RequestContext,
+)
+from broker.replication.delayed_produce import DelayedProduce, PendingAppend
+from broker.replication.partition import Partition
+from broker.replication.replica_manager import EXPECTED_APPEND_ERRORS, ReplicaManager
+from broker.turns import WORK_PER_TURN_BYTES, NextTurn, reply_of
+from cluster.metadata_cache import INTERNAL_TOPICS, MetadataCache
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from protocol.model import NO_OFFSET, TopicPartition
+from runtime.blocking import Workers
+from storage.log.results import AppendResult, InvalidRecords
+from storage.log.validator import NeedsWorker
+
+FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
+FIRST_VERSION_WITH_ZSTD: Final = 7
+FIRST_VERSION_WITH_CURRENT_LEADER: Final = 10
+ADMIN_CLIENT_ID: Final = "__admin_client"
+"""The one client id that may write to internal topics."""
+
+_LENGTH_AND_MAGIC: Final = Struct(">8xi4xB")
+_LOG_OVERHEAD: Final = 12
+_SMALLEST_LENGTH: Final = 14
+_ATTRIBUTES_LOW_BYTE: Final = 22
+_BATCH_HEADER: Final = 61
+_TRANSACTIONAL: Final = 0x10
+_ZSTD: Final = 4
+_NONE: Final = ErrorCode.NONE
+_VALID_ACKS: Final = (-1, 0, 1)
+
+# What is to be appended where, and the answer to fill in.
+Entry = tuple[PartitionProduceResponse, TopicPartition, memoryview]
+
+
+def handle_produce(
+    context: RequestContext, request: ProduceRequest, *, replicas: ReplicaManager, workers: Workers
+) -> HandlerResult:
+    """Append each batch; the answer waits for acknowledgement by replicas and disk where asked."""
+    production = _Production(context, request, replicas)
+    nbytes = production.collect()
+    entries = production.entries
+    if nbytes > WORK_PER_TURN_BYTES:
+        return production.work_off(entries, workers)
+    append = production.append
+    for position, entry in enumerate(entries):
+        try:
+            append(entry)
+        except NeedsWorker:
+            # The frame is gone once this call returns, what is left of it has to be kept.
+            kept = [(answer, tp, memoryview(bytearray(r))) for answer, tp, r in entries[position:]]
+            return production.work_off(kept, workers)
+    return production.reply()
+
+
+class _Production:
+    """One produce request on its way through the log."""
+
+    __slots__ = (
+        "_context",
+        "_pending",
+        "_replicas",
+        "_request",
+        "_response",
+        "entries",
+    )
+
+    def __init__(
+        self, context: RequestContext, request: ProduceRequest, replicas: ReplicaManager
+    ) -> None:
+        self._context = context
+        self._request = request
+        self._replicas = replicas
+        self._response = ProduceResponse()
+        self._pending: list[tuple[PartitionProduceResponse, PendingAppend]] = []
+        self.entries: list[Entry] = []
+
+    def collect(self) -> int:
+        """Make the answers, refuse what needs no log to be refused; returns the bytes left."""
+        version = self._context.header.api_version
+        metadata = self._replicas.metadata
+        entries = self.entries
+        nbytes = 0
+        for topic in self._request.topic_data:
+            name: str | None = topic.name
+            if version >= FIRST_VERSION_WITH_TOPIC_IDS:
+                image = metadata.topic_by_id(topic.topic_id)
+                name = None if image is None else image.name
+            answers = []
+            for partition in topic.partition_data:
+                answer = PartitionProduceResponse(index=partition.index, base_offset=NO_OFFSET)
+                answers.append(answer)
+                if name is None:
+                    answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+                    continue
+                topic_partition = TopicPartition(name, partition.index)
+                records = partition.records
+                answer.error_code = self._refusal(topic_partition, records, version, metadata)
+                if records is not None and not answer.error_code:
+                    nbytes += len(records)
+                    entries.append((answer, topic_partition, records))
+            self._response.responses.append(
+                TopicProduceResponse(
+                    name=topic.name, topic_id=topic.topic_id, partition_responses=answers
+                )
+            )
+        if self._request.acks not in _VALID_ACKS:
+            self._refuse_all(ErrorCode.INVALID_REQUIRED_ACKS)
+        return nbytes
+
+    def _refusal(
+        self,
+        topic_partition: TopicPartition,
+        records: memoryview | None,
+        version: int,
+        metadata: MetadataCache,
+    ) -> ErrorCode:
+        if (
+            topic_partition not in self._replicas.partitions
+            and metadata.partition(topic_partition) is None
+        ):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if records is None:
+            return ErrorCode.INVALID_RECORD
+        return batch_refusal(records, version)
+
+    def _refuse_all(self, code: ErrorCode) -> None:
+        for answer, _, _ in self.entries:
+            answer.error_code = code
+        self.entries = []
+
+    def append(self, entry: Entry) -> None:
+        """Append one batch and fill in its answer; raises NeedsWorker with nothing done."""
+        answer, topic_partition, records = entry
+        partition: Partition | None = None
+        try:
+            partition = self._leader(topic_partition)
+            result = self._replicas.append(partition, records, self._request.acks)
+        except KafkaError as error:
+            self._refused(answer, partition, error)
+        else:
+            self._appended(answer, partition, result)
+
+    async def work_off(self, entries: Sequence[Entry], workers: Workers) -> Reply:
+        """Append batch by batch, validating the heavy ones in a worker; then reply."""
+        done_bytes = 0
+        for entry in entries:
+            if done_bytes >= WORK_PER_TURN_BYTES:
+                done_bytes = 0
+                await NextTurn()
+            try:
+                self.append(entry)
+                done_bytes += len(entry[2])
+            except NeedsWorker:
+                await self._append_by_worker(entry, workers)
+        reply = self.reply()
+        if not isinstance(reply, Parked):
+            return reply
+        return await reply_of(reply)
+
+    async def _append_by_worker(self, entry: Entry, workers: Workers) -> None:
+        answer, topic_partition, records = entry
+        partition: Partition | None = None
+        try:
+            partition = self._leader(topic_partition)
+            prepare = self._replicas.preparation(partition, records)
+            prepared = await workers.run(prepare)
+            # Everything may have changed meanwhile: the role, the in-sync set, the partition.
+            partition = self._leader(topic_partition)
+            result = self._replicas.append_prepared(partition, prepared, self._request.acks)
+        except KafkaError as error:
+            self._refused(answer, partition, error)
+        else:
+            self._appended(answer, partition, result)
+
+    def _leader(self, topic_partition: TopicPartition) -> Partition:
+        if topic_partition[0] in INTERNAL_TOPICS and self._context.client_id != ADMIN_CLIENT_ID:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        partition = self._replicas.partitions.get(topic_partition)
+        return partition if partition is not None else self._replicas.hosted(topic_partition)
+
+    def _appended(
+        self, answer: PartitionProduceResponse, partition: Partition, result: AppendResult
+    ) -> None:
+        answer.base_offset = result.base_offset
+        answer.log_append_time_ms = result.log_append_time_ms
+        answer.log_start_offset = result.log_start_offset
+        acks = self._request.acks
+        if acks == 0:
+            return
+        end_offset = result.last_offset + 1
+        outcome = partition.acknowledgement(end_offset, acks)
+        if outcome is None:
+            self._pending.append((answer, PendingAppend(partition, end_offset)))
+        elif outcome is not _NONE:
+            answer.error_code = outcome
+
+    def _refused(
+        self, answer: PartitionProduceResponse, partition: Partition | None, error: KafkaError
+    ) -> None:
+        answer.error_code = error.code
+        if isinstance(error, InvalidRecords):
+            # Only a judgement on single records is put into words for the producer.
+            answer.error_message = error.message
+            answer.record_errors = [
+                BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=reason)
+                for index, reason in error.record_errors
+            ]
+        log = None if partition is None else partition.log
+        if log is not None and error.code not in EXPECTED_APPEND_ERRORS:
+            answer.log_start_offset = log.log_start_offset
+        if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            self._tell_leader(answer, partition)
+
+    def _tell_leader(self, answer: PartitionProduceResponse, partition: Partition | None) -> None:
+        if self._context.api_version < FIRST_VERSION_WITH_CURRENT_LEADER or partition is None:
+            return
+        leader = partition.leader
+        answer.current_leader = LeaderIdAndEpoch(
+            leader_id=leader, leader_epoch=partition.leader_epoch
+        )
+        metadata = self._replicas.metadata
+        endpoint = metadata.endpoint(leader, self._context.listener_name)
+        known = self._response.node_endpoints
+        if endpoint is not None and all(node.node_id != leader for node in known):
+            rack = metadata.brokers[leader].rack
+            known.append(
+                NodeEndpoint(node_id=leader, host=endpoint.host, port=endpoint.port, rack=rack)
+            )
+
+    def reply(self) -> Reply | Parked:
+        """The response, or the parked one where an acknowledgement is still to come."""
+        if self._request.acks == 0:
+            return self._silence()
+        if not self._pending:
+            return self._response
+        parked = Parked()
+
+        def done(_: Sequence[PendingAppend]) -> None:
+            parked.on_abandon = None
+            for answer, append in self._pending:
+                assert append.error is not None
+                answer.error_code = append.error
+            parked.complete(self._response)
+
+        appends = [append for _, append in self._pending]
+        operation = DelayedProduce(self._request.acks, appends, done, parked.fail)
+        self._replicas.wait_for_appends(operation, self._request.timeout_ms)
+        if not operation.completed:
+            parked.on_abandon = operation.cancel
+        return parked
+
+    def _silence(self) -> Reply:
+        failed = any(
+            answer.error_code
+            for topic in self._response.responses
+            for answer in topic.partition_responses
+        )
+        return CLOSE_CONNECTION if failed else NO_RESPONSE
+
+
+def batch_refusal(records: memoryview, version: int) -> ErrorCode:
+    """Whether the bytes are one v2 batch of a kind this version may send.
+
+    A cut batch behind the first is not looked at: the log cuts it off.
+    """
+    size = len(records)
+    if size < _LENGTH_AND_MAGIC.size:
+        return ErrorCode.INVALID_RECORD
+    length, magic = _LENGTH_AND_MAGIC.unpack_from(records)
+    if length < _SMALLEST_LENGTH or magic > 2:
+        return ErrorCode.CORRUPT_MESSAGE
+    end = _LOG_OVERHEAD + length
+    if end > size or magic != 2:
+        return ErrorCode.INVALID_RECORD
+    if end < _BATCH_HEADER:
+        return ErrorCode.CORRUPT_MESSAGE
+    attributes = records[_ATTRIBUTES_LOW_BYTE]
+    if attributes & 7 == _ZSTD and version < FIRST_VERSION_WITH_ZSTD:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    if end != size and _holds_batch(records[end:]):
+        return ErrorCode.INVALID_RECORD
+    if attributes & _TRANSACTIONAL:
+        # No transactional id is known to this broker, so none owns the batch's producer id.
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    return _NONE
+
+
+def _holds_batch(rest: memoryview) -> bool:
+    if len(rest) < _LENGTH_AND_MAGIC.size:
+        return False
+    length, _ = _LENGTH_AND_MAGIC.unpack_from(rest)
+    return _SMALLEST_LENGTH <= length <= len(rest) - _LOG_OVERHEAD

@@ -1,0 +1,40 @@
+"""How a long handler lets the other connections have their turn, and waits for a parked reply."""
+
+import asyncio
+from collections.abc import Generator
+from typing import Final
+
+from broker.context import Parked, Reply
+
+WORK_PER_TURN_BYTES: Final = 1024 * 1024
+"""About as much record data as may be worked through before the loop serves somebody else."""
+
+
+class NextTurn:
+    """`await NextTurn()` suspends a task until the loop has run everything that is ready."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None]:
+        """A bare yield is the event loop's own signal to reschedule the task."""
+        yield
+
+
+async def reply_of(parked: Parked) -> Reply:
+    """The reply once it is given; raises what it failed with. Cancelling the task abandons it."""
+    future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+
+    def settle(result: Reply | Exception) -> None:
+        if future.done():
+            return
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+
+    parked.attach(settle)
+    try:
+        return await future
+    except asyncio.CancelledError:
+        parked.abandon()
+        raise

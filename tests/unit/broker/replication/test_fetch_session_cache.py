@@ -1,0 +1,190 @@
+"""Sessions are opened, continued, closed, and evicted in Kafka's order."""
+
+import pytest
+
+from broker.replication.fetch_session_cache import (
+    EVICTION_MS,
+    FetchSessionCache,
+    FetchSessionRequest,
+)
+from broker.replication.partition_read import PartitionRead
+from broker.replication.wanted_partition import WantedPartition
+from protocol.errors import ErrorCode, KafkaError
+from protocol.model import ZERO_TOPIC_ID, TopicPartition
+
+
+class Counting:
+    """Draws 0, 1, 2 …"""
+
+    def __init__(self, *draws):
+        self.draws = list(draws)
+        self.next = 0
+
+    def __call__(self, below):
+        if self.draws:
+            return self.draws.pop(0)
+        self.next += 1
+        return self.next
+
+
+def wanted(count, first=0):
+    return {
+        TopicPartition("t", index): WantedPartition(
+            TopicPartition("t", index), ZERO_TOPIC_ID, index, 0, 100
+        )
+        for index in range(first, first + count)
+    }
+
+
+def begin(cache, session_id, epoch, partitions=None, now_ms=0, **options):
+    request = FetchSessionRequest(
+        session_id,
+        epoch,
+        partitions or {},
+        options.get("forgotten", []),
+        options.get("by_id", False),
+        options.get("follower", False),
+    )
+    return cache.begin(request, now_ms)
+
+
+def answer(context):
+    reads = [(one, PartitionRead(ErrorCode.NONE, 0, 0, 0)) for one in context.wanted]
+    return context.finish(reads)
+
+
+def open_session(cache, count, now_ms=0, follower=False):
+    return answer(begin(cache, 0, 0, wanted(count), now_ms, follower=follower))[1]
+
+
+@pytest.fixture
+def cache():
+    return FetchSessionCache(3, Counting())
+
+
+def refused(cache, *args, **kwargs):
+    with pytest.raises(KafkaError) as caught:
+        begin(cache, *args, **kwargs)
+    return caught.value.code
+
+
+def test_a_full_request_opens_a_session_whose_next_epoch_is_one(cache):
+    session_id = open_session(cache, 2)
+    assert session_id > 0
+    context = begin(cache, session_id, 1)
+    assert [one.partition for one in context.wanted] == [0, 1]
+    error, answered_id, news = answer(context)
+    assert (error, answered_id, news) == (ErrorCode.NONE, session_id, [])
+    assert begin(cache, session_id, 2) is not None
+
+
+def test_a_request_of_the_final_epoch_reads_without_a_session_and_closes_the_named_one(cache):
+    session_id = open_session(cache, 2)
+    context = begin(cache, session_id, -1, wanted(1))
+    assert answer(context)[1] == 0
+    assert len(cache) == 0
+    assert refused(cache, session_id, 1) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_full_request_closes_the_session_it_names(cache):
+    first = open_session(cache, 2)
+    second = answer(begin(cache, first, 0, wanted(1)))[1]
+    assert second != first
+    assert len(cache) == 1
+
+
+def test_a_full_request_for_nothing_opens_no_session(cache):
+    assert answer(begin(cache, 0, 0))[1] == 0
+    assert len(cache) == 0
+
+
+def test_sessions_that_do_not_fit_are_refused(cache):
+    session_id = open_session(cache, 1)
+    assert refused(cache, 999, 1) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refused(cache, session_id, 2) == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert refused(cache, session_id, 1, by_id=True) == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+    assert begin(cache, session_id, 1) is not None
+
+
+def test_forgetting_everything_closes_the_session(cache):
+    session_id = open_session(cache, 1)
+    context = begin(cache, session_id, 1, forgotten=[TopicPartition("t", 0)])
+    assert context.wanted == []
+    assert answer(context) == (ErrorCode.NONE, 0, [])
+    assert len(cache) == 0
+    assert cache.partitions_cached == 0
+
+
+def test_an_id_in_use_is_drawn_again():
+    cache = FetchSessionCache(3, Counting(5, 5, 6))
+    assert open_session(cache, 1) == 6
+    assert open_session(cache, 1) == 7
+
+
+def test_a_full_cache_gives_no_session_to_a_consumer(cache):
+    for _ in range(3):
+        open_session(cache, 2)
+    assert open_session(cache, 5) == 0
+    assert len(cache) == 3
+
+
+def test_a_session_idle_longer_than_the_eviction_time_goes_first(cache):
+    idle = open_session(cache, 9)
+    others = [open_session(cache, 1, now_ms=1000) for _ in range(2)]
+    assert open_session(cache, 1, now_ms=EVICTION_MS + 1) > 0
+    assert refused(cache, idle, 1) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    for other in others:
+        assert begin(cache, other, 1) is not None
+    assert cache.evictions == 1
+
+
+def in_use(cache, sessions, now_ms):
+    """Keep sessions from being idle; only what is touched when old becomes fair game."""
+    for session_id in sessions:
+        begin(cache, session_id, 1, now_ms=now_ms)
+
+
+def test_a_consumer_displaces_only_a_strictly_smaller_old_consumer(cache):
+    small, big = open_session(cache, 2), open_session(cache, 5)
+    follower = open_session(cache, 1, follower=True)
+    later = EVICTION_MS + 1
+    in_use(cache, (small, big, follower), later)
+    assert open_session(cache, 2, now_ms=later) == 0
+    assert open_session(cache, 3, now_ms=later) > 0
+    assert refused(cache, small, 2) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert begin(cache, follower, 2) is not None
+
+
+def test_a_consumer_never_displaces_a_follower(cache):
+    followers = [open_session(cache, 1, follower=True) for _ in range(3)]
+    later = EVICTION_MS + 1
+    in_use(cache, followers, later)
+    assert open_session(cache, 9, now_ms=later) == 0
+
+
+def test_a_follower_displaces_the_smallest_consumer_however_young(cache):
+    small, big = open_session(cache, 2), open_session(cache, 5)
+    open_session(cache, 1, follower=True)
+    assert open_session(cache, 1, follower=True) > 0
+    assert refused(cache, small, 1) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert begin(cache, big, 1) is not None
+
+
+def test_a_follower_displaces_only_a_strictly_smaller_old_follower(cache):
+    followers = [open_session(cache, size, follower=True) for size in (2, 3, 4)]
+    assert open_session(cache, 9, follower=True) == 0
+    later = EVICTION_MS + 1
+    in_use(cache, followers, later)
+    assert open_session(cache, 2, now_ms=later, follower=True) == 0
+    assert open_session(cache, 3, now_ms=later, follower=True) > 0
+    assert refused(cache, followers[0], 2) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_cached_partitions_are_counted(cache):
+    session_id = open_session(cache, 2)
+    open_session(cache, 3)
+    assert cache.partitions_cached == 5
+    begin(cache, session_id, 1, wanted(4, first=2))
+    assert cache.partitions_cached == 9
+    begin(cache, session_id, -1)
+    assert cache.partitions_cached == 3
