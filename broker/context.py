@@ -111,9 +111,9 @@ class Parked:
         self._result: Reply | Exception | None = None
 
     @property
-    def completed(self) -> bool:
-        """The reply was given."""
-        return self._result is not None
+    def result(self) -> "Reply | Exception | None":
+        """The reply, once it was given."""
+        return self._result
 
     def complete(self, response: "Reply | None") -> None:
         """Answer now; None answers nothing, as NO_RESPONSE does."""

@@ -19,7 +19,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as one line without line breaks."""
-        import json  # noqa: PLC0415 - only who asked for JSON lines pays for it at start
+        import json  # only who asked for JSON lines pays for it at start
 
         fields: dict[str, object] = {
             "time": f"{self.formatTime(record, '%Y-%m-%dT%H:%M:%S')}.{int(record.msecs):03d}",
