@@ -27,7 +27,7 @@ class DecoderSource(Source):
         self.line("end = len(data)")
         self._struct(cls, "m")
         self._flush()
-        self.open("if p != end:")
+        self.open("if p > end:" if cls.ignores_trailing_bytes else "if p != end:")
         self.line("raise wrong_size(p, end)")
         self.close()
         self.line("return m")

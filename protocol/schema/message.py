@@ -4,8 +4,8 @@ A message class is written once for all its versions. Making the class only coll
 the constructor is compiled when the first value is made and each codec when its version is first
 used, so that importing every API costs little.
 
-A buffer given to `decode` ends with the message: anything left over, cut short or out of range is
-`MalformedFrame`, and no other exception leaves a decoder for bytes a peer sent.
+A buffer given to `decode` ends with the message: anything cut short, out of range or, except behind
+a request, left over is `MalformedFrame`; no other exception leaves a decoder for what a peer sent.
 """
 
 from collections.abc import Callable, Sequence
@@ -101,6 +101,7 @@ class Message(metaclass=MessageMeta):
     first_flexible: ClassVar[int | None] = None
     holds_records: ClassVar[bool]
     """Whether values carry record batches: only such messages are rightly megabytes large."""
+    ignores_trailing_bytes: ClassVar[bool] = False
     _decoders: ClassVar[dict[int, Decoder]] = {}
     _encoders: ClassVar[dict[int, Encoder]] = {}
 
@@ -133,7 +134,7 @@ class Message(metaclass=MessageMeta):
 
     @classmethod
     def decode(cls, buffer: Buffer, version: int, offset: int = 0) -> Self:
-        """The message that fills `buffer` from `offset` to its end.
+        """The message that fills `buffer` from `offset` to its end; see above for MalformedFrame.
 
         Records fields are views of `buffer`, valid and writable as long as it is; all else is
         copied. ValueError for a version that is not declared.
@@ -200,6 +201,8 @@ class Failure(NamedTuple):
 class Request(Message):
     """What a client sends, after the request header."""
 
+    ignores_trailing_bytes: ClassVar[bool] = True
+    """As Kafka does: librdkafka 2.15 leaves three bytes behind a Metadata v13 for all topics."""
     api_key: ClassVar[ApiKey]
     advertised_from: ClassVar[int]
     """Lowest version ApiVersions tells; below the lowest served one where old clients need that."""
