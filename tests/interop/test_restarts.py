@@ -1,0 +1,138 @@
+"""What is acknowledged survives: kill -9, restart, and damage done while the broker was down."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_tidelog.broker import Broker
+from tests.interop.clients import CLIENTS, Sent
+
+RECORDS = [Sent(f"key-{n}".encode(), f"value-{n}".encode() * 10) for n in range(500)]
+TOPIC = "survivors"
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    """A broker of the test's own, with small segments and indexes so that there are several."""
+    settings = {"log.segment.bytes": 1 << 20, "log.index.interval.bytes": 512}
+    running = Broker(tmp_path / "data", settings).start()
+    yield running
+    running.close()
+
+
+def produce(broker: Broker, records: list[Sent], codec: str = "lz4") -> None:
+    client = CLIENTS["confluent"]
+    for first in range(0, len(records), 50):
+        client.produce(broker.bootstrap_servers, TOPIC, records[first : first + 50], codec)
+
+
+def fetch(broker: Broker, count: int) -> list[Sent]:
+    return CLIENTS["confluent"].fetch(broker.bootstrap_servers, TOPIC, count)
+
+
+def end_offset(broker: Broker) -> int:
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "none"})
+    _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), 10)
+    consumer.close()
+    return int(end)
+
+
+def partition_folder(broker: Broker) -> Path:
+    return broker.data_dir / f"{TOPIC}-0"
+
+
+def last(folder: Path, suffix: str) -> Path:
+    return max(folder.glob(f"*{suffix}"))
+
+
+def nothing(folder: Path) -> None:
+    """Killed, and left alone."""
+
+
+def tear_the_tail(folder: Path) -> None:
+    """Half a batch behind the last whole one, as a write that was cut short leaves it."""
+    log = last(folder, ".log")
+    whole = log.read_bytes()
+    log.write_bytes(whole + whole[: min(100, len(whole) // 2)])
+
+
+def delete_the_index(folder: Path) -> None:
+    last(folder, ".index").unlink(missing_ok=True)
+    last(folder, ".timeindex").unlink(missing_ok=True)
+
+
+def zero_the_index(folder: Path) -> None:
+    for suffix in (".index", ".timeindex"):
+        index = last(folder, ".log").with_suffix(suffix)
+        index.write_bytes(bytes(4096 if suffix == ".index" else 12 * 300))
+
+
+def drop_the_checkpoints(folder: Path) -> None:
+    for checkpoint in folder.parent.glob("*-checkpoint"):
+        checkpoint.unlink()
+
+
+def drop_the_snapshots(folder: Path) -> None:
+    for snapshot in folder.glob("*.snapshot"):
+        snapshot.unlink()
+
+
+DAMAGE = [
+    nothing,
+    tear_the_tail,
+    delete_the_index,
+    zero_the_index,
+    drop_the_checkpoints,
+    drop_the_snapshots,
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda function: function.__name__)
+def test_acknowledged_records_survive_a_kill(
+    broker: Broker, damage: Callable[[Path], None]
+) -> None:
+    produce(broker, RECORDS)
+    broker.kill()
+    damage(partition_folder(broker))
+    broker.start()
+    assert fetch(broker, len(RECORDS)) == RECORDS
+    assert end_offset(broker) == len(RECORDS)
+    produce(broker, RECORDS[:50])
+    assert fetch(broker, len(RECORDS) + 50) == RECORDS + RECORDS[:50]
+
+
+def test_a_broker_killed_again_and_again_keeps_every_record_once(broker: Broker) -> None:
+    for life in range(4):
+        produce(broker, RECORDS[life * 100 : life * 100 + 100])
+        broker.kill()
+        broker.start()
+    assert fetch(broker, 400) == RECORDS[:400]
+    assert end_offset(broker) == 400
+
+
+def test_a_stop_in_order_leaves_the_clean_shutdown_mark(broker: Broker) -> None:
+    produce(broker, RECORDS[:100])
+    mark = broker.data_dir / ".kafka_cleanshutdown"
+    assert not mark.exists()
+    assert broker.stop() == 0
+    assert mark.exists()
+    broker.start()
+    assert not mark.exists()
+    assert fetch(broker, 100) == RECORDS[:100]
+
+
+def test_topics_and_their_settings_survive_a_kill(broker: Broker) -> None:
+    from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    topic = NewTopic("kept", 3, 1, config={"retention.ms": "12345"})
+    admin.create_topics([topic])["kept"].result(10)
+    broker.kill()
+    broker.start()
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    assert len(admin.list_topics(timeout=10).topics["kept"].partitions) == 3
+    asked = ConfigResource("topic", "kept")
+    assert admin.describe_configs([asked])[asked].result(10)["retention.ms"].value == "12345"
