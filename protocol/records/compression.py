@@ -34,6 +34,9 @@ _SNAPPY_ANOTHER_HEADER = int.from_bytes(_SNAPPY_MAGIC[:4], "big", signed=True)
 _GZIP_MAGIC = b"\x1f\x8b\x08"
 _GZIP_WINDOW_BITS = 31
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
+_LZ4_FLAGS_POSITION = 4
+_LZ4_INDEPENDENT_BLOCKS = 0x20
+_LZ4_UNREADABLE = _LZ4_INDEPENDENT_BLOCKS | 0x03  # dependent blocks, dictionaries, reserved bits
 _LZ4_LARGEST_LEVEL = 12
 _LZ4_SMALLEST_HIGH_LEVEL = 3
 _ZSTD_MAGIC = 0xFD2FB528
@@ -61,15 +64,15 @@ class _Output:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.size = 0
-        self._first: bytes | None = None
+        self._first: bytes | bytearray | None = None
         self._joined: bytearray | None = None
 
     def next_piece_size(self) -> int:
         """How much to ask for: one byte beyond the limit shows that it is exceeded."""
         return min(PIECE_SIZE, self.limit - self.size + 1)
 
-    def add(self, piece: bytes) -> None:
-        """Append a piece."""
+    def add(self, piece: bytes | bytearray) -> None:
+        """Append a piece, which the caller does not touch again."""
         self.size += len(piece)
         if self.size > self.limit:
             raise DecompressedTooLarge(self.limit)
@@ -120,7 +123,7 @@ def _decompress_snappy_block(block: memoryview, output: _Output) -> None:
         raise CorruptBatch(str(error)) from None
     if written != size:
         raise CorruptBatch("snappy block is shorter than it says")
-    output.add(bytes(piece))
+    output.add(piece)
 
 
 def _decompress_snappy(data: Buffer, output: _Output) -> None:
@@ -150,14 +153,16 @@ def _decompress_snappy(data: Buffer, output: _Output) -> None:
 def _decompress_lz4(data: Buffer, output: _Output) -> None:
     from lz4.frame import LZ4FrameDecompressor
 
-    if len(data) > len(_LZ4_MAGIC) and not data[len(_LZ4_MAGIC)] & 0x20:
-        raise CorruptBatch("lz4 frame with dependent blocks, which Kafka's clients cannot read")
+    if data[:4] != _LZ4_MAGIC or len(data) <= _LZ4_FLAGS_POSITION:
+        raise CorruptBatch("no lz4 frame")
+    if data[_LZ4_FLAGS_POSITION] & _LZ4_UNREADABLE != _LZ4_INDEPENDENT_BLOCKS:
+        raise CorruptBatch("lz4 frame of a kind that Kafka's clients cannot read")
     decompressor = LZ4FrameDecompressor()
     pending: Buffer = data
     try:
         while not decompressor.eof:
             piece = decompressor.decompress(pending, max_length=output.next_piece_size())
-            if not piece and decompressor.needs_input:
+            if not piece and not decompressor.eof:
                 raise CorruptBatch("lz4 frame ends early")
             output.add(piece)
             pending = b""

@@ -1,13 +1,20 @@
 """Stands in for the `cython` module where the kernel runs uncompiled and Cython is not installed.
 
-The kernel's decorators change nothing in Python, and its type annotations are never evaluated.
+The kernel's decorators change nothing in Python, and its annotations are never evaluated: C types
+are named here for the type checker, which knows only that they are whole numbers.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
 
 compiled = False
-T = TypeVar("T")
+bint: TypeAlias = bool
+longlong: TypeAlias = int
+ulonglong: TypeAlias = int
+Py_ssize_t: TypeAlias = int
+void: TypeAlias = None
 
 
 def _unchanged(decorated: T) -> T:

@@ -14,10 +14,15 @@ things no producer does: lengths below -1, and timestamps beyond 64 bits, are ma
 
 from __future__ import annotations
 
-try:
-    import cython
-except ImportError:
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
     from protocol.records import cython_shadow as cython
+else:
+    try:
+        import cython
+    except ImportError:
+        from protocol.records import cython_shadow as cython
 
 from protocol.records.errors import MalformedRecords
 from protocol.records.record import Header, Record, RecordScan
@@ -28,6 +33,7 @@ TIMESTAMP_OUT_OF_RANGE = 2
 MAX_ERRORS = 100
 
 _NO_TIMESTAMP = -1
+_new_tuple = tuple.__new__  # what Record(…) does, without the call in Python
 
 
 @cython.final
@@ -39,7 +45,7 @@ class _Walk:
     records. Positions of key, value and headers are in the payload; sizes are -1 for null.
     """
 
-    data: cython.const[cython.uchar][::1]
+    data: cython.const[cython.uchar][::1]  # type: ignore[valid-type] # Cython's own notation
     end: cython.Py_ssize_t
     limit: cython.Py_ssize_t
     position: cython.Py_ssize_t
@@ -62,7 +68,7 @@ class _Walk:
 
     @cython.cfunc
     @cython.exceptval(check=False)
-    def many_bytes(self, most: cython.int) -> cython.longlong:
+    def many_bytes(self, most: cython.longlong) -> cython.longlong:
         """A varint of up to 5 bytes (32 bits) or 10 bytes (64 bits).
 
         Bits beyond that in the last byte are dropped, as Java's shift drops them.
@@ -71,7 +77,7 @@ class _Walk:
         byte: cython.ulonglong
         bits: cython.ulonglong
         half: cython.longlong
-        index: cython.int
+        index: cython.longlong
         for index in range(most):
             if self.position >= self.limit:
                 break
@@ -90,14 +96,22 @@ class _Walk:
     @cython.cfunc
     @cython.inline
     @cython.exceptval(check=False)
-    def varint(self, most: cython.int) -> cython.longlong:
-        """A zig-zag varint of at most so many bytes; nearly all are of one."""
-        byte: cython.longlong
-        if self.position < self.limit:
-            byte = self.data[self.position]
-            if byte < 0x80:
-                self.position += 1
-                return (byte >> 1) ^ -(byte & 1)
+    def varint(self, most: cython.longlong) -> cython.longlong:
+        """A zig-zag varint of at most so many bytes; nearly all are of one or two."""
+        position: cython.Py_ssize_t = self.position
+        value: cython.longlong
+        second: cython.longlong
+        if position < self.limit:
+            value = self.data[position]
+            if value < 0x80:
+                self.position = position + 1
+                return (value >> 1) ^ -(value & 1)
+            if position + 1 < self.limit:
+                second = self.data[position + 1]
+                if second < 0x80:
+                    self.position = position + 2
+                    value = value & 0x7F | second << 7
+                    return (value >> 1) ^ -(value & 1)
         return self.many_bytes(most)
 
     @cython.cfunc
@@ -155,10 +169,12 @@ class _Walk:
 @cython.inline
 @cython.exceptval(check=False)
 def _overflows(base: cython.longlong, delta: cython.longlong) -> cython.bint:
-    """Whether the sum does not fit 64 bits."""
-    if delta >= 0:
-        return base > 0x7FFFFFFFFFFFFFFF - delta
-    return base < -0x7FFFFFFFFFFFFFFF - 1 - delta
+    """Whether the sum does not fit 64 bits, told from half of it.
+
+    Written with small literals: beyond 32 bits Cython would make them Python objects.
+    """
+    half: cython.longlong = (base >> 1) + (delta >> 1) + (base & delta & 1)
+    return half >> 62 > 0 or half >> 62 < -1
 
 
 def _malformed(index: int, count: int) -> MalformedRecords:
@@ -168,6 +184,8 @@ def _malformed(index: int, count: int) -> MalformedRecords:
 
 def _check_end(position: int, end: int, count: int) -> None:
     """Raise unless the records declared fill the payload."""
+    if count < 0:
+        raise MalformedRecords(f"a batch declares {count} records")
     if position != end:
         raise MalformedRecords(f"{end - position} bytes follow the {count} records declared")
 
@@ -217,7 +235,7 @@ def validate_records(
             _note(errors, index, TIMESTAMP_OUT_OF_RANGE)
         index += 1
     _check_end(walk.position, walk.end, count)
-    return RecordScan(largest, offset_of_largest, bool(consecutive), errors)
+    return _new_tuple(RecordScan, (largest, offset_of_largest, bool(consecutive), errors))
 
 
 @cython.cfunc
@@ -255,19 +273,18 @@ def decode_records(
     while index < count:
         if not walk.next_record() or _overflows(base_timestamp, walk.timestamp_delta):
             raise _malformed(index, count)
-        records.append(
-            Record(
-                base_offset + walk.offset_delta,
-                base_timestamp + walk.timestamp_delta
-                if log_append_time is None
-                else log_append_time,
-                None if walk.key_size < 0 else source[walk.key_end - walk.key_size : walk.key_end],
-                None
-                if walk.value_size < 0
-                else source[walk.value_end - walk.value_size : walk.value_end],
-                _read_headers(walk, source) if walk.header_count else [],
-            )
+        key = None if walk.key_size < 0 else source[walk.key_end - walk.key_size : walk.key_end]
+        value = (
+            None
+            if walk.value_size < 0
+            else source[walk.value_end - walk.value_size : walk.value_end]
         )
+        timestamp = log_append_time
+        if timestamp is None:
+            timestamp = base_timestamp + walk.timestamp_delta
+        offset = base_offset + walk.offset_delta
+        headers = _read_headers(walk, source) if walk.header_count else []
+        records.append(_new_tuple(Record, (offset, timestamp, key, value, headers)))
         index += 1
     _check_end(walk.position, walk.end, count)
     return records
