@@ -1,7 +1,8 @@
 """Changing settings while the broker runs: what a resource would hold afterwards, or why not.
 
 Pure decisions. They answer the whole new map of a resource, or a `Refusal` that names Kafka's error
-and says what Kafka says; one bad key refuses the whole resource. Sources: `ConfigAdminManager.scala`,
+and says what Kafka says; one bad key refuses the whole resource. To replace what a resource holds
+(the legacy AlterConfigs) is to alter an empty one. Sources: `ConfigAdminManager.scala`,
 `ConfigurationControlManager.java`, `DynamicBrokerConfig.scala` of Kafka 4.3.
 """
 
@@ -84,33 +85,19 @@ def alter_topic(
         return refusal
 
 
-def replace_topic(broker: BrokerConfig, entries: Mapping[str, str]) -> Outcome:
-    """What a topic would set if it set `entries` and nothing else."""
-    try:
-        return _check_topic(broker, dict(entries))
-    except Refusal as refusal:
-        return refusal
-
-
 def alter_broker(
-    broker: BrokerConfig, operations: Iterable[Operation], *, per_broker: bool
+    broker: BrokerConfig,
+    current: Mapping[str, str],
+    operations: Iterable[Operation],
+    *,
+    per_broker: bool,
 ) -> Outcome:
-    """What this broker, or the default of all, would hold after `operations`."""
+    """What this broker (or else the default of all), now `current`, holds after `operations`."""
     try:
-        changed = dict(broker.per_broker if per_broker else broker.cluster_default)
+        changed = dict(current)
         for operation in operations:
             _apply(changed, operation, find_key(operation.name), _refuse_broker_list)
         return _check_broker(broker, changed, per_broker=per_broker)
-    except Refusal as refusal:
-        return refusal
-
-
-def replace_broker(
-    broker: BrokerConfig, entries: Mapping[str, str], *, per_broker: bool
-) -> Outcome:
-    """What this broker, or the default of all, would hold if only `entries` were set."""
-    try:
-        return _check_broker(broker, dict(entries), per_broker=per_broker)
     except Refusal as refusal:
         return refusal
 

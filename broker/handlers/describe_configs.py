@@ -1,0 +1,140 @@
+"""DescribeConfigs: settings of topics, of this broker, of all brokers, and levels of loggers.
+
+A success carries the message "" - clients of old print a null one - and so does an unknown topic. A
+resource type that is not served refuses the whole request. Source: KIP-133, KIP-226, KIP-412,
+KIP-569; `ConfigHelper.scala` of Kafka 4.3.
+"""
+
+from collections.abc import Collection, Iterable
+
+from broker.context import RequestContext
+from broker.loggers import LoggerLevels
+from cluster.controller.topics import name_error
+from cluster.metadata_cache import MetadataCache
+from config.broker_config import BrokerConfig
+from config.definition import ConfigError
+from config.describe import Entry, describe_broker, describe_cluster_default, describe_topic
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from protocol.model import ConfigSource, ResourceType
+
+SERVED_TYPES = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER)
+
+
+def handle_describe_configs(
+    _context: RequestContext,
+    request: DescribeConfigsRequest,
+    *,
+    config: BrokerConfig,
+    metadata: MetadataCache,
+    loggers: LoggerLevels,
+) -> DescribeConfigsResponse:
+    """Describe each resource by itself, in the order of the request."""
+    if any(resource.resource_type not in SERVED_TYPES for resource in request.resources):
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    results = []
+    for resource in request.resources:
+        result = DescribeConfigsResult(
+            error_message="",
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+        try:
+            result.configs = _describe(resource, request, config, metadata, loggers)
+        except KafkaError as error:
+            result.error_code = error.code
+            result.error_message = error.message or ""
+        except ConfigError as error:
+            result.error_code = ErrorCode.INVALID_CONFIG
+            result.error_message = error.message
+        results.append(result)
+    return DescribeConfigsResponse(results=results)
+
+
+def _describe(
+    resource: DescribeConfigsResource,
+    request: DescribeConfigsRequest,
+    config: BrokerConfig,
+    metadata: MetadataCache,
+    loggers: LoggerLevels,
+) -> list[DescribeConfigsResourceResult]:
+    name = resource.resource_name
+    keys = frozenset(resource.configuration_keys or ())
+    if resource.resource_type == ResourceType.BROKER_LOGGER:
+        _check_id(name, config.node_id, "")
+        return _levels(loggers, keys)
+    entries: list[Entry]
+    if resource.resource_type == ResourceType.TOPIC:
+        _check_topic(name, metadata)
+        entries = describe_topic(config, metadata.topic_overrides(name), keys)
+    elif name:
+        _check_id(name, config.node_id, " or empty string,")
+        entries = describe_broker(config, keys)
+    else:
+        entries = describe_cluster_default(config, keys)
+    return _results(entries, request)
+
+
+def _check_topic(name: str, metadata: MetadataCache) -> None:
+    reason = name_error(name)
+    if reason is not None:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+    if metadata.topic(name) is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _check_id(name: str, node_id: int | None, alternative: str) -> None:
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+    try:
+        number = int(name)
+    except ValueError:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+        ) from None
+    if number != node_id:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {node_id}{alternative} but received {name}",
+        )
+
+
+def _levels(loggers: LoggerLevels, keys: Collection[str]) -> list[DescribeConfigsResourceResult]:
+    return [
+        DescribeConfigsResourceResult(
+            name=name,
+            value=level,
+            config_source=ConfigSource.DYNAMIC_BROKER_LOGGER,
+            documentation="",
+        )
+        for name, level in sorted(loggers.levels().items())
+        if not keys or name in keys
+    ]
+
+
+def _results(
+    entries: Iterable[Entry], request: DescribeConfigsRequest
+) -> list[DescribeConfigsResourceResult]:
+    return [
+        DescribeConfigsResourceResult(
+            name=entry.name,
+            value=entry.value,
+            read_only=entry.read_only,
+            config_source=entry.source,
+            is_sensitive=entry.sensitive,
+            synonyms=[
+                DescribeConfigsSynonym(name=name, value=value, source=source)
+                for name, value, source in (entry.synonyms if request.include_synonyms else ())
+            ],
+            config_type=entry.type,
+            documentation=entry.documentation if request.include_documentation else None,
+        )
+        for entry in entries
+    ]
