@@ -17,6 +17,7 @@ from broker.replication.delayed_produce import DelayedProduce
 from broker.replication.fetch_session import Reads
 from broker.replication.leadership import leadership_outcome, stop_outcome
 from broker.replication.meters import BrokerTopicMeters
+from broker.replication.offset_lookup import TimestampOffsetEpoch, look_up_offset
 from broker.replication.partition import Partition
 from broker.replication.partition_reader import PartitionReader
 from broker.replication.purgatories import Purgatories
@@ -31,7 +32,7 @@ from runtime.clock import Clock
 from storage.errors import StorageError
 from storage.jobs import Job
 from storage.log.partition_log import PartitionLog
-from storage.log.results import AppendResult, Origin
+from storage.log.results import AppendResult, Origin, ReadBound
 from storage.log.validator import Prepared
 from storage.log_manager import LogManager
 
@@ -219,6 +220,33 @@ class ReplicaManager:
         purgatory = self.purgatories.followers if is_follower else self.purgatories.readers
         purgatory.watch(operation, [p.topic_partition for _, p in sources], params.max_wait_ms)
         return operation
+
+    # Looking up offsets.
+
+    def list_offset(
+        self,
+        topic_partition: TopicPartition,
+        timestamp: int,
+        bound: ReadBound,
+        current_leader_epoch: int,
+        *,
+        leader_only: bool,
+    ) -> TimestampOffsetEpoch:
+        """(timestamp, offset, leader epoch) of a time or a special timestamp; KafkaError."""
+        partition = self.hosted(topic_partition)
+        log = partition.fenced_log(current_leader_epoch, leader_only)
+        try:
+            return look_up_offset(partition, log, timestamp, bound)
+        except StorageError as error:
+            raise self.storage_failed(error) from error
+
+    def end_offset_for_epoch(
+        self, topic_partition: TopicPartition, leader_epoch: int, current_leader_epoch: int
+    ) -> tuple[int, int]:
+        """(largest epoch not above it, its end offset) in the leader's log; KafkaError."""
+        partition = self.hosted(topic_partition)
+        log = partition.fenced_log(current_leader_epoch, leader_only=True)
+        return log.end_offset_for_epoch(leader_epoch)
 
     # Deleting records.
 
