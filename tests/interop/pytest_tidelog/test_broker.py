@@ -1,16 +1,9 @@
-"""The pytest plug-in as its users have it."""
+"""The broker process as a test holds it."""
 
 import pytest
 
 from pytest_tidelog.broker import Broker, BrokerFailed
 from tests.interop.clients import CLIENTS, Sent
-
-
-def test_a_topic_is_fresh_for_every_test(tidelog: Broker, tidelog_topic: str) -> None:
-    records = [Sent(b"k", b"v")]
-    client = CLIENTS["confluent"]
-    assert client.produce(tidelog.bootstrap_servers, tidelog_topic, records, "none") == [0]
-    assert client.fetch(tidelog.bootstrap_servers, tidelog_topic, 1) == records
 
 
 def test_the_ready_line_says_where_everything_is(tidelog: Broker) -> None:
