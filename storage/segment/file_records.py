@@ -19,6 +19,31 @@ CLOSED = -1
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
+class Era:
+    """The time between two truncations of a file: where it was cut at its end, and what follows."""
+
+    __slots__ = ("_end_position", "_next")
+
+    def __init__(self) -> None:
+        self._end_position = 0
+        self._next: Era | None = None
+
+    def end_at(self, position: int) -> "Era":
+        """The file was cut at position; the era after that."""
+        self._end_position = position
+        self._next = Era()
+        return self._next
+
+    def keeps(self, end_position: int) -> bool:
+        """Whether no cut since this era began took bytes below end_position."""
+        era = self
+        while era._next is not None:
+            if end_position > era._end_position:
+                return False
+            era = era._next
+        return True
+
+
 class SharedFile:
     """An open descriptor and the number of those who hold it."""
 
@@ -45,19 +70,26 @@ class SharedFile:
 class FileSlice:
     """Bytes of a log, still in its file: what a fetch answers with.
 
-    Holds the descriptor until `release()`. A truncation may take bytes away under it, so reads and
-    sends may come to the end of the file before `nbytes`.
+    Holds the descriptor until `release()`. A truncation may take bytes away under it, and appends
+    may then put others in their place: whoever sends in pieces asks `intact` before each, and
+    drops the connection when it is not.
     """
 
-    __slots__ = ("_disk", "_file", "fd", "nbytes", "position")
+    __slots__ = ("_disk", "_era", "_file", "fd", "nbytes", "position")
 
-    def __init__(self, disk: Disk, file: SharedFile, position: int, nbytes: int) -> None:
+    def __init__(self, disk: Disk, file: SharedFile, era: Era, position: int, nbytes: int) -> None:
         file.acquire()
         self._disk = disk
+        self._era = era
         self._file: SharedFile | None = file
         self.fd = file.fd
         self.position = position
         self.nbytes = nbytes
+
+    @property
+    def intact(self) -> bool:
+        """Whether no truncation has cut into these bytes since the slice was made."""
+        return self._era.keeps(self.position + self.nbytes)
 
     def read(self) -> bytes:
         """The bytes; fewer than nbytes only after a truncation."""
@@ -78,13 +110,13 @@ class PooledFile:
     On the hot path: take `fd`, call `open()` if it is -1, set `used`.
     """
 
-    __slots__ = ("_create", "_disk", "_pool", "_shared", "fd", "path", "used")
+    __slots__ = ("_disk", "_era", "_pool", "_shared", "fd", "path", "used")
 
-    def __init__(self, disk: Disk, pool: "FilePool", path: str, *, create: bool = False) -> None:
-        """Nothing is opened yet; with create, the first opening makes the file."""
+    def __init__(self, disk: Disk, pool: "FilePool", path: str) -> None:
+        """Nothing is opened or made."""
         self._disk = disk
         self._pool = pool
-        self._create = create
+        self._era = Era()
         self._shared: SharedFile | None = None
         self.path = path
         self.fd = CLOSED
@@ -93,20 +125,27 @@ class PooledFile:
     def open(self) -> int:
         """The descriptor, opened and admitted to the pool if need be."""
         if self._shared is None:
-            self._pool.make_room()
-            try:
-                fd = self._disk.open(self.path, create=self._create)
-            except OSError as error:
-                if error.errno not in _OUT_OF_DESCRIPTORS:
-                    raise
-                self._pool.evict(self._pool.open_count // 2)
-                fd = self._disk.open(self.path, create=self._create)
-            self._create = False
-            self._shared = SharedFile(self._disk, fd)
-            self.fd = fd
-            self._pool.admit(self)
+            self._open(create=False)
         self.used = True
         return self.fd
+
+    def create(self) -> int:
+        """Open the file, made if it is missing."""
+        self._open(create=True)
+        return self.fd
+
+    def _open(self, *, create: bool) -> None:
+        self._pool.make_room()
+        try:
+            fd = self._disk.open(self.path, create=create)
+        except OSError as error:
+            if error.errno not in _OUT_OF_DESCRIPTORS:
+                raise
+            self._pool.evict((self._pool.open_count + 1) // 2)
+            fd = self._disk.open(self.path, create=create)
+        self._shared = SharedFile(self._disk, fd)
+        self.fd = fd
+        self._pool.admit(self)
 
     def slice(self, position: int, nbytes: int) -> FileSlice:
         """A slice that holds the descriptor."""
@@ -114,15 +153,18 @@ class PooledFile:
             self.open()
         assert self._shared is not None
         self.used = True
-        return FileSlice(self._disk, self._shared, position, nbytes)
+        return FileSlice(self._disk, self._shared, self._era, position, nbytes)
+
+    def truncate(self, size: int) -> None:
+        """Cut the file; slices that reach beyond size are not intact any more."""
+        self._disk.truncate(self.open(), size)
+        self._era = self._era.end_at(size)
 
     def duplicate(self) -> int:
         """A descriptor of one's own, to be closed by the caller; the file need not be pooled."""
         if self._shared is not None:
             return self._disk.dup(self.fd)
-        fd = self._disk.open(self.path, create=self._create)
-        self._create = False
-        return fd
+        return self._disk.open(self.path)
 
     def close(self) -> None:
         """Let the descriptor go; the next use opens the path anew."""

@@ -20,20 +20,15 @@ _RELATIVE_OFFSET, _POSITION = 0, 1
 class OffsetIndex(SparseIndex):
     """Offsets to positions, both strictly growing."""
 
-    __slots__ = ("_last",)
+    __slots__ = ()
 
     layout = Struct(">ii")
-
-    _last: int | None
 
     @property
     def last_offset(self) -> int:
         """Offset of the last entry; the base offset without one."""
-        last = getattr(self, "_last", None)
-        if last is None:
-            last = self.entry(self.count - 1)[0] if self.count else self.base_offset
-            self._last = last
-        return last
+        last = self.raw_last()
+        return self.base_offset if last is None else self.base_offset + last[0]
 
     @property
     def is_full(self) -> bool:
@@ -59,24 +54,20 @@ class OffsetIndex(SparseIndex):
         if self.is_full:
             raise InvalidIndexOffsetError(f"{self.path} is full with {self.count} entries")
         self.add(relative_offset, position)
-        self._last = offset
 
-    def lookup(self, offset: int) -> tuple[int, int]:
+    def lookup(self, offset: int, *, private: bool = False) -> tuple[int, int]:
         """(offset, position) of the greatest entry at or below; (base offset, 0) without one."""
-        slot = self.floor_slot(offset - self.base_offset, _RELATIVE_OFFSET)
-        return (self.base_offset, 0) if slot < 0 else self.entry(slot)
+        _, relative_offset, position = self.floor(
+            offset - self.base_offset, _RELATIVE_OFFSET, private=private
+        )
+        return self.base_offset + relative_offset, position
 
     def first_at_or_after_position(self, position: int) -> int | None:
         """Offset of the first entry whose batch starts at or after a position."""
-        slot = self.floor_slot(position - 1, _POSITION) + 1
+        slot = self.floor(position - 1, _POSITION)[0] + 1
         return self.entry(slot)[0] if slot < self.count else None
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or after an offset."""
-        self.keep_first(self.floor_slot(offset - 1 - self.base_offset, _RELATIVE_OFFSET) + 1)
-        self._last = None
-
-    def reset(self) -> None:
-        """Drop all entries."""
-        super().reset()
-        self._last = None
+        slot, _, _ = self.floor(offset - 1 - self.base_offset, _RELATIVE_OFFSET)
+        self.keep_first(slot + 1)

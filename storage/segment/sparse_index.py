@@ -27,7 +27,7 @@ MAX_RELATIVE_OFFSET = 2**31 - 1
 class SparseIndex:
     """What offset and time index have in common: sorted pairs, and where they are kept."""
 
-    __slots__ = ("_disk", "_file", "_stored", "_tail", "base_offset", "max_entries")
+    __slots__ = ("_disk", "_file", "_last", "_stored", "_tail", "base_offset", "max_entries")
 
     layout: ClassVar[Struct]
 
@@ -41,6 +41,7 @@ class SparseIndex:
         self._disk = disk
         self._file = PooledFile(disk, pool, path)
         self._tail = bytearray()
+        self._last: tuple[int, int] | None = None
         self._stored = disk.file_size(path) // self.layout.size if disk.exists(path) else 0
         self.base_offset = base_offset
         self.max_entries = max_bytes // self.layout.size
@@ -71,32 +72,52 @@ class SparseIndex:
         stored = self._read_private(0, self._stored * self.layout.size) if self._stored else b""
         return list(self.layout.iter_unpack(stored + bytes(self._tail)))
 
-    def floor_slot(self, target: int, field: int) -> int:
-        """Greatest slot whose field (0 or 1) is ≤ target, or -1."""
-        unpack, size = self.layout.unpack_from, self.layout.size
+    def raw_last(self) -> tuple[int, int] | None:
+        """Both fields of the last entry as stored, kept once read."""
+        if self._last is None and self.count:
+            self._last = self.raw_entry(self.count - 1)
+        return self._last
+
+    def floor(self, target: int, field: int, *, private: bool = False) -> tuple[int, int, int]:
+        """(slot, first, second) of the greatest slot whose field (0 or 1) is ≤ target.
+
+        (-1, 0, 0) if there is none. private reads through a descriptor of its own, as callers
+        outside the loop thread must.
+        """
         tail = self._tail
-        if tail and unpack(tail, 0)[field] <= target:
-            return self._stored - 1 + _bisect(self.layout, tail, target, field)
-        low, high = 0, self._stored
-        if not high:
-            return -1
+        if tail and self.layout.unpack_from(tail)[field] <= target:
+            return _floor_in(self.layout, tail, self._stored, target, field)
+        if not self._stored:
+            return -1, 0, 0
+        if private:
+            fd = self._disk.open(self.path, writable=False)
+            try:
+                return self._floor_in_file(fd, target, field)
+            finally:
+                self._disk.close(fd)
         file = self._file
-        fd = file.fd if file.fd >= 0 else file.open()
+        if file.fd < 0:
+            file.open()
         file.used = True
-        pread = self._disk.pread
+        return self._floor_in_file(file.fd, target, field)
+
+    def _floor_in_file(self, fd: int, target: int, field: int) -> tuple[int, int, int]:
+        unpack, size, pread = self.layout.unpack, self.layout.size, self._disk.pread
+        low, high = 0, self._stored
         while high - low > _BLOCK_ENTRIES:
             middle = (low + high) // 2
             if unpack(pread(fd, size, middle * size))[field] <= target:
-                low = middle + 1
+                low = middle
             else:
                 high = middle
         block = pread(fd, (high - low) * size, low * size)
-        return low - 1 + _bisect(self.layout, block, target, field)
+        return _floor_in(self.layout, block, low, target, field)
 
     def add(self, first: int, second: int) -> None:
         """Put an entry at the end."""
         tail = self._tail
         tail += self.layout.pack(first, second)
+        self._last = (first, second)
         if len(tail) >= _TAIL_ENTRIES * self.layout.size:
             self.write_out()
 
@@ -114,6 +135,7 @@ class SparseIndex:
 
     def keep_first(self, count: int) -> None:
         """Drop all entries from slot count on."""
+        self._last = None
         if count >= self._stored:
             del self._tail[(count - self._stored) * self.layout.size :]
             return
@@ -122,6 +144,7 @@ class SparseIndex:
 
     def reset(self) -> None:
         """Drop all entries, and whatever else the file holds."""
+        self._last = None
         self._tail = bytearray()
         if self._disk.exists(self.path):
             self._cut_file(0)
@@ -162,8 +185,14 @@ class SparseIndex:
             self._disk.close(fd)
 
 
-def _bisect(layout: Struct, entries: bytes | bytearray, target: int, field: int) -> int:
-    """How many entries have a field ≤ target."""
+def _floor_in(
+    layout: Struct, entries: bytes | bytearray, first_slot: int, target: int, field: int
+) -> tuple[int, int, int]:
+    """Floor among entries of which the first one has slot first_slot; (-1, 0, 0) if none."""
     unpack, size = layout.unpack_from, layout.size
     slots = range(len(entries) // size)
-    return bisect_right(slots, target, key=lambda slot: unpack(entries, slot * size)[field])
+    at = bisect_right(slots, target, key=lambda slot: unpack(entries, slot * size)[field]) - 1
+    if at < 0:
+        return -1, 0, 0
+    first, second = unpack(entries, at * size)
+    return first_slot + at, first, second

@@ -21,20 +21,17 @@ NO_TIMESTAMP = -1
 class TimeIndex(SparseIndex):
     """Timestamps to offsets."""
 
-    __slots__ = ("_last",)
+    __slots__ = ()
 
     layout = Struct(">qi")
-
-    _last: tuple[int, int] | None
 
     @property
     def last_entry(self) -> tuple[int, int]:
         """(timestamp, offset) of the last entry; (-1, base offset) without one."""
-        last = getattr(self, "_last", None)
+        last = self.raw_last()
         if last is None:
-            last = self.entry(self.count - 1) if self.count else (NO_TIMESTAMP, self.base_offset)
-            self._last = last
-        return last
+            return NO_TIMESTAMP, self.base_offset
+        return last[0], self.base_offset + last[1]
 
     @property
     def is_full(self) -> bool:
@@ -71,19 +68,13 @@ class TimeIndex(SparseIndex):
                 f"offset {offset} cannot be relative to {self.base_offset} in {self.path}"
             )
         self.add(timestamp, relative_offset)
-        self._last = (timestamp, offset)
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
         """(timestamp, offset) of the greatest entry at or below; (-1, base offset) without one."""
-        slot = self.floor_slot(timestamp, _TIMESTAMP)
-        return (NO_TIMESTAMP, self.base_offset) if slot < 0 else self.entry(slot)
+        slot, found, relative_offset = self.floor(timestamp, _TIMESTAMP)
+        return (NO_TIMESTAMP if slot < 0 else found), self.base_offset + relative_offset
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or after an offset."""
-        self.keep_first(self.floor_slot(offset - 1 - self.base_offset, _RELATIVE_OFFSET) + 1)
-        self._last = None
-
-    def reset(self) -> None:
-        """Drop all entries."""
-        super().reset()
-        self._last = None
+        slot, _, _ = self.floor(offset - 1 - self.base_offset, _RELATIVE_OFFSET)
+        self.keep_first(slot + 1)

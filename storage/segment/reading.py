@@ -1,0 +1,233 @@
+"""The reading half of a segment: from an offset or a time to bytes.
+
+An offset is found by the floor of the offset index and a walk over batch headers from there, at
+most one index interval far. Readers at the tail are spared both: where the last batch begins, and
+where the last read ended, is remembered.
+Source: LogSegment.read, translateOffset, FileRecords.searchForOffsetFromPosition (4.3).
+"""
+
+from collections.abc import Iterator
+
+from protocol.records.batch import MAGIC, RecordBatch
+from runtime.disk import Disk
+from storage.segment.batch_scan import BatchHeader, Read, scan_headers, scan_whole
+from storage.segment.file_records import FileSlice
+from storage.segment.file_set import FileSet
+from storage.segment.offset_index import OffsetIndex
+from storage.segment.time_index import NO_TIMESTAMP, TimeIndex
+from storage.segment.transaction_index import TransactionIndex
+
+UNKNOWN = -1
+
+SegmentRead = tuple[FileSlice | None, int, int]
+"""(slice or None, base offset of the first batch, its position)."""
+
+
+class SegmentReader:
+    """What can be asked of a segment's files; `Segment` adds what changes them."""
+
+    __slots__ = (
+        "_disk",
+        "_files",
+        "_first_timestamp",
+        "_log",
+        "_read_offset",
+        "_read_position",
+        "_tail_offset",
+        "_tail_position",
+        "base_offset",
+        "next_offset",
+        "size",
+    )
+
+    def __init__(self, files: FileSet, disk: Disk) -> None:
+        """Nothing is known of the files yet."""
+        self._files = files
+        self._disk = disk
+        self._log = files.log
+        self._first_timestamp: int | None = None
+        self._tail_offset = self._read_offset = UNKNOWN
+        self._tail_position = self._read_position = 0
+        self.base_offset = files.base_offset
+        self.next_offset = UNKNOWN
+        self.size = 0
+
+    # Files.
+
+    @property
+    def suffix(self) -> str:
+        """'' while in use, '.deleted' and the like otherwise."""
+        return self._files.suffix
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        """Offsets to positions."""
+        return self._files.offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        """Timestamps to offsets."""
+        return self._files.time_index
+
+    @property
+    def transaction_index(self) -> TransactionIndex:
+        """Aborted transactions."""
+        return self._files.transaction_index
+
+    def path(self, kind: str) -> str:
+        """Path of one of the segment's files, `filenames.LOG` and so on, under its suffix."""
+        return self._files.path(kind)
+
+    # Reading.
+
+    def read(
+        self, start_offset: int, max_bytes: int, max_position: int, min_one_message: bool
+    ) -> SegmentRead | None:
+        """Bytes from the batch that contains start_offset, or the first after it.
+
+        None if no batch of this segment reaches start_offset. The slice, to be released by the
+        receiver, ends at max_bytes or max_position (exclusive), maybe inside a batch. It is None
+        when the bounds leave nothing, and when the first batch is longer than max_bytes; with
+        min_one_message that one batch is given whole.
+        """
+        found = self._locate(start_offset)
+        if found is None:
+            return None
+        base_offset, position, size = found
+        end_position = min(max_position, self.size)
+        available = end_position - position
+        if available <= 0 or (max_bytes <= 0 and not min_one_message):
+            return None, base_offset, position
+        nbytes = available
+        if max_bytes < available:
+            if not size:
+                size = self._header_at(position).size
+            if max_bytes >= size:
+                nbytes = max_bytes
+            elif min_one_message:
+                nbytes = min(size, available)
+            else:
+                return None, base_offset, position
+        elif end_position == self.size:
+            self._read_offset, self._read_position = self.next_offset, end_position
+        return self._log.slice(position, nbytes), base_offset, position
+
+    def translate_offset(self, offset: int) -> tuple[int, int] | None:
+        """(position, size) of the first batch whose last offset is ≥ offset; None if none is."""
+        found = self._locate(offset)
+        if found is None:
+            return None
+        _, position, size = found
+        return position, size or self._header_at(position).size
+
+    def _locate(self, offset: int) -> tuple[int, int, int] | None:
+        """(base offset, position, size) of the batch to read from; size 0 where it is not known."""
+        if offset == self._tail_offset:
+            return offset, self._tail_position, 0
+        if offset == self._read_offset and self._read_position < self.size:
+            header = self._header_at(self._read_position)
+            return header.base_offset, header.position, header.size
+        if not self.size or offset >= self.next_offset != UNKNOWN:
+            return None
+        log = self._log
+        if log.fd < 0:
+            log.open()
+        log.used = True
+        _, position = self.offset_index.lookup(offset)
+        for header in self._headers_of(log.fd, position):
+            if header.last_offset >= offset:
+                return header.base_offset, header.position, header.size
+        return None
+
+    def fetch_upper_bound_offset(self, position: int, nbytes: int) -> int | None:
+        """An offset no record of [position, position + nbytes) reaches; None if the index has none.
+
+        The first indexed batch that starts at or after their end: how far to look for aborted
+        transactions.
+        """
+        return self.offset_index.first_at_or_after_position(position + nbytes)
+
+    def find_offset_by_timestamp(
+        self, timestamp: int, start_offset: int
+    ) -> tuple[int, int, int] | None:
+        """(timestamp, offset, leader epoch) of the first record at or after both; None if none.
+
+        Batches that cannot have it are passed over by header; the one that may is decompressed.
+        """
+        _, indexed_offset = self.time_index.lookup(timestamp)
+        _, position = self.offset_index.lookup(max(indexed_offset, start_offset))
+        fd = self._log.open()
+        for header in self._headers_of(fd, position):
+            if header.max_timestamp < timestamp or header.last_offset < start_offset:
+                continue
+            if header.magic < MAGIC:
+                return header.max_timestamp, header.last_offset, header.leader_epoch
+            view = memoryview(self._disk.pread(fd, header.size, header.position))
+            for record in RecordBatch(view, 0, len(view)).records():
+                if record.timestamp >= timestamp and record.offset >= start_offset:
+                    return record.timestamp, record.offset, header.leader_epoch
+        return None
+
+    def read_next_offset(self) -> int:
+        """Offset after the last batch, the base offset without one; may run in a worker."""
+        if self.next_offset == UNKNOWN:
+            next_offset = self.base_offset
+            if self.size:
+                last = self.offset_index.raw_last()
+                for header in self._headers_private(0 if last is None else last[1]):
+                    next_offset = header.last_offset + 1
+            self.next_offset = next_offset
+        return self.next_offset
+
+    def scan_batches(self, start_offset: int) -> Iterator[RecordBatch]:
+        """Every whole batch from the one that contains start_offset on; may run in a worker.
+
+        Unchecked: for batches below the recovery point, or just recovered. Entries of formats 0
+        and 1 are left out: they have no producers.
+        """
+        if not self.size:
+            return
+        _, position = self.offset_index.lookup(start_offset, private=True)
+        fd = self._disk.open(self._log.path, writable=False)
+        try:
+            for header, view in scan_whole(_reader(self._disk, fd), position, self.size):
+                if header.magic == MAGIC and header.last_offset >= start_offset:
+                    yield RecordBatch(view, 0, len(view))
+        finally:
+            self._disk.close(fd)
+
+    def _header_at(self, position: int) -> BatchHeader:
+        fd = self._log.fd
+        if fd < 0:
+            fd = self._log.open()
+        return next(self._headers_of(fd, position))
+
+    def _headers_of(self, fd: int, position: int) -> Iterator[BatchHeader]:
+        return scan_headers(_reader(self._disk, fd), position, self.size)
+
+    def _headers_private(self, position: int) -> Iterator[BatchHeader]:
+        fd = self._disk.open(self._log.path, writable=False)
+        try:
+            yield from self._headers_of(fd, position)
+        finally:
+            self._disk.close(fd)
+
+    def first_batch_timestamp(self) -> int:
+        """Greatest timestamp of the first batch, -1 without one: time-based rolling counts from it.
+
+        Read from the file once; may run in a worker.
+        """
+        if self._first_timestamp is None and self.size:
+            for header in self._headers_private(0):
+                self._first_timestamp = header.max_timestamp
+                break
+        return NO_TIMESTAMP if self._first_timestamp is None else self._first_timestamp
+
+
+def _reader(disk: Disk, fd: int) -> Read:
+    """Reading of one descriptor as (size, position) -> bytes."""
+
+    def read(size: int, position: int) -> bytes:
+        return disk.pread(fd, size, position)
+
+    return read
