@@ -31,6 +31,7 @@ LOG_DIR_FAILURE_TIMEOUT_MS = AREA.long(
     30000,
     "How long a failed directory may stay untold before the broker stops.",
     low=1,
+    status=KEPT,
 )
 NUM_RECOVERY_THREADS_PER_DATA_DIR = AREA.integer(
     "num.recovery.threads.per.data.dir",

@@ -1,7 +1,7 @@
 """Where clients reach the broker, how many of them, and how much one request may carry."""
 
 from config.checks import members, one_of
-from config.definition import CLUSTER_WIDE, MAX_INT, NO_EFFECT, PER_BROKER, Area
+from config.definition import CLUSTER_WIDE, KEPT, MAX_INT, NO_EFFECT, PER_BROKER, Area
 
 AREA = Area("Listeners, connections and requests")
 
@@ -105,6 +105,7 @@ CONNECTION_FAILED_AUTHENTICATION_DELAY_MS = AREA.integer(
     100,
     "How long the refusal of a failed login is held back.",
     low=0,
+    status=KEPT,
 )
 AREA.integer(
     "queued.max.requests", 500, "How many requests may wait for a thread.", low=1, status=NO_EFFECT
@@ -138,7 +139,7 @@ BACKGROUND_THREADS = AREA.integer(
     dynamic=CLUSTER_WIDE,
 )
 REQUEST_TIMEOUT_MS = AREA.integer(
-    "request.timeout.ms", 30000, "How long a request to another broker may take."
+    "request.timeout.ms", 30000, "How long a request to another broker may take.", status=KEPT
 )
 FETCH_MAX_BYTES = AREA.integer(
     "fetch.max.bytes",

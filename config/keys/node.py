@@ -1,7 +1,7 @@
 """Who this broker is, and what a single node understands of the quorum Kafka keeps metadata in."""
 
 from config.checks import members
-from config.definition import CLUSTER_WIDE, MAX_LONG, NO_EFFECT, Area
+from config.definition import CLUSTER_WIDE, KEPT, MAX_LONG, NO_EFFECT, Area
 
 AREA = Area("Node and roles")
 
@@ -174,7 +174,10 @@ AREA.long(
     "metadata.max.retention.ms", 604800000, "How long metadata log is kept.", status=NO_EFFECT
 )
 CONTROLLED_SHUTDOWN_ENABLE = AREA.boolean(
-    "controlled.shutdown.enable", True, "Whether leadership is handed over before a broker stops."
+    "controlled.shutdown.enable",
+    True,
+    "Whether leadership is handed over before a broker stops.",
+    status=KEPT,
 )
 AREA.names(
     "config.providers",

@@ -19,7 +19,7 @@ METRICS_DIALECTS = AREA.names(
 METRICS_PARTITION_LIMIT = AREA.integer(
     "metrics.partition.limit",
     10000,
-    "Beyond this many partitions those without traffic are not shown one by one.",
+    "How many partitions are shown one by one, the busiest first.",
     low=0,
 )
 LOG_FORMAT = AREA.string(

@@ -29,7 +29,6 @@ REPLICA_LAG_TIME_MAX_MS = AREA.long(
     "replica.lag.time.max.ms",
     30000,
     "How long a follower may lag before it leaves the in-sync set.",
-    status=HONOURED,
 )
 REPLICA_SOCKET_TIMEOUT_MS = AREA.integer(
     "replica.socket.timeout.ms", 30000, "How long a follower's request may take."
