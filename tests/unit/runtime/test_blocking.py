@@ -1,0 +1,91 @@
+"""Blocking calls run in threads; what becomes of them is told on the loop."""
+
+import asyncio
+import threading
+
+import pytest
+
+from runtime.blocking import Workers
+
+
+async def test_run_returns_what_the_function_returned_in_another_thread() -> None:
+    workers = Workers(asyncio.get_running_loop(), 2)
+    name = await workers.run(lambda: threading.current_thread().name)
+    assert name == "worker-0"
+    workers.close(wait=True)
+
+
+async def test_run_raises_what_the_function_raised() -> None:
+    workers = Workers(asyncio.get_running_loop(), 1)
+    with pytest.raises(ZeroDivisionError):
+        await workers.run(divmod, 1, 0)
+    workers.close(wait=True)
+
+
+async def test_done_is_called_on_the_loop_thread_with_result_or_error() -> None:
+    workers = Workers(asyncio.get_running_loop(), 1)
+    seen: list[tuple[object, object, threading.Thread]] = []
+
+    def done(result: object, error: BaseException | None) -> None:
+        seen.append((result, type(error), threading.current_thread()))
+
+    workers.submit(pow, 2, 3, done=done)
+    workers.submit(divmod, 1, 0, done=done)
+    await workers.drain()
+    here = threading.current_thread()
+    assert seen == [(8, type(None), here), (None, ZeroDivisionError, here)]
+    workers.close(wait=True)
+
+
+async def test_no_more_threads_than_allowed_and_no_more_than_needed() -> None:
+    workers = Workers(asyncio.get_running_loop(), 3)
+    names: set[str] = set()
+    gate = threading.Event()
+
+    def work() -> None:
+        names.add(threading.current_thread().name)
+        gate.wait(10)
+
+    for _ in range(8):
+        workers.submit(work, done=lambda _result, _error: None)
+    assert workers.unfinished == 8
+    gate.set()
+    await workers.drain()
+    assert workers.unfinished == 0
+    assert names <= {"worker-0", "worker-1", "worker-2"}
+    workers.close(wait=True)
+
+
+async def test_closing_with_wait_lets_submitted_work_end() -> None:
+    workers = Workers(asyncio.get_running_loop(), 1)
+    results: list[object] = []
+    for number in range(5):
+        workers.submit(abs, -number, done=lambda result, _error: results.append(result))
+    workers.close(wait=True)
+    await workers.drain()
+    assert results == [0, 1, 2, 3, 4]
+    with pytest.raises(AssertionError):
+        workers.submit(abs, 1, done=lambda _result, _error: None)
+
+
+async def test_a_result_nobody_waits_for_any_more_is_dropped() -> None:
+    workers = Workers(asyncio.get_running_loop(), 1)
+    gate = threading.Event()
+    waiter = asyncio.ensure_future(workers.run(gate.wait, 10))
+    while not workers.unfinished:
+        await asyncio.sleep(0)
+    waiter.cancel()
+    gate.set()
+    await workers.drain()
+    assert waiter.cancelled()
+    workers.close(wait=True)
+
+
+def test_a_worker_that_finishes_after_the_loop_is_closed_ends_quietly() -> None:
+    loop = asyncio.new_event_loop()
+    workers = Workers(loop, 1)
+    gate = threading.Event()
+    workers.submit(gate.wait, 10, done=lambda _result, _error: None)
+    loop.close()
+    gate.set()
+    workers.close(wait=True)
