@@ -82,12 +82,13 @@ class PeriodicJob:
 class OffLoopWork:
     """Work that only touches files and changes no state of a log: nothing is left to commit."""
 
-    __slots__ = ("_function", "log_dir")
+    __slots__ = ("_function", "jobs", "log_dir")
 
-    jobs: Sequence[Job] = ()
-
-    def __init__(self, log_dir: str, function: Callable[[], None]) -> None:
+    def __init__(
+        self, log_dir: str, function: Callable[[], None], jobs: Sequence[Job] = ()
+    ) -> None:
         self.log_dir = log_dir
+        self.jobs = jobs
         self._function = function
 
     def work(self) -> None:

@@ -5,12 +5,13 @@ has at least one.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
 
 from storage.segment.segment import Segment
 
 
-class Segments:
+class Segments(Sequence[Segment]):
     """A sorted list of segments, found by offset."""
 
     __slots__ = ("_base_offsets", "_segments", "active")
@@ -27,7 +28,13 @@ class Segments:
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
 
-    def __getitem__(self, index: int) -> Segment:
+    @overload
+    def __getitem__(self, index: int) -> Segment: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Segment]: ...
+
+    def __getitem__(self, index: int | slice) -> Segment | Sequence[Segment]:
         return self._segments[index]
 
     @property

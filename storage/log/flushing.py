@@ -1,0 +1,109 @@
+"""Making a log durable: group commit, one flush of a log in flight, the next covers the rest.
+
+    plan    what lies between the recovery point and the wanted end: descriptors, snapshots, epochs
+    work    fsync them, the partition's identity first; then the directory, for new names in it
+    commit  recovery point and flushed end offset move, unless the log was truncated meanwhile
+
+Whoever asks while a flush is under way gets no work: the want is remembered and the running
+flush's `jobs` carries the next one. Everything below the recovery point is durable:
+records, indexes of sealed segments, the epoch entries that cover them, and the names of all these.
+
+A failed fsync is a StorageError and ends the directory: the kernel may have dropped the pages, so a
+second fsync that succeeds proves nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from storage.jobs import NO_DELAY_MS, Job, Work
+
+if TYPE_CHECKING:
+    from storage.log.partition_log import PartitionLog
+
+FLUSH_LOG = "flush-log"
+
+
+class Flusher:
+    """What a log has in flight, and what is wanted after it."""
+
+    __slots__ = ("_log", "_new_names", "_wanted_end_offset", "in_flight", "last_flush_ms")
+
+    def __init__(self, log: "PartitionLog", now_ms: int, *, new_names: bool) -> None:
+        self._log = log
+        self._new_names = new_names
+        self._wanted_end_offset = -1
+        self.in_flight = False
+        self.last_flush_ms = now_ms
+
+    def names_changed(self) -> None:
+        """A file was made or renamed: the directory is part of the next flush."""
+        self._new_names = True
+
+    def want(self, end_offset: int) -> Sequence[Job]:
+        """The job that flushes up to an offset; none where a flush under way will carry it."""
+        self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
+        if self.in_flight:
+            return ()
+        return (Job(FLUSH_LOG, NO_DELAY_MS, self._plan_wanted),)
+
+    def plan(self, now_ms: int, end_offset: int) -> "FlushWork | None":
+        """The work that makes all before `end_offset` durable; None if it is, or will be asked for."""
+        log = self._log
+        if log.offline or end_offset <= log.recovery_point:
+            return None
+        if self.in_flight:
+            self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
+            return None
+        self.in_flight = True
+        self.last_flush_ms = now_ms
+        return FlushWork(log, end_offset, self._steps(end_offset))
+
+    def _plan_wanted(self, now_ms: int) -> Sequence[Work]:
+        work = self.plan(now_ms, min(self._wanted_end_offset, self._log.log_end_offset))
+        return () if work is None else (work,)
+
+    def _steps(self, end_offset: int) -> list[Callable[[], None]]:
+        log = self._log
+        steps: list[Callable[[], None]] = []
+        for segment in log.segments.since(log.recovery_point):
+            if segment.base_offset < end_offset:
+                steps.append(segment.flush_work())
+        epochs = log.epochs.flush_work()
+        if epochs is not None:
+            steps.append(epochs)
+        return steps
+
+    def finished(self) -> Sequence[Job]:
+        """The flush is over; the job that follows where more was asked for meanwhile."""
+        self.in_flight = False
+        if self._wanted_end_offset <= self._log.recovery_point:
+            return ()
+        return (Job(FLUSH_LOG, NO_DELAY_MS, self._plan_wanted),)
+
+
+class FlushWork:
+    """One flush: its steps were chosen on the loop and hold their own descriptors."""
+
+    __slots__ = ("_end_offset", "_generation", "_log", "_steps", "jobs", "log_dir")
+
+    def __init__(
+        self, log: "PartitionLog", end_offset: int, steps: Sequence[Callable[[], None]]
+    ) -> None:
+        self._log = log
+        self._generation = log.generation
+        self._end_offset = end_offset
+        self._steps = steps
+        self.log_dir = log.log_dir
+        self.jobs: Sequence[Job] = ()
+
+    def work(self) -> None:
+        """Sync every file; StorageError if one fails."""
+        for step in self._steps:
+            step()
+
+    def commit(self) -> "Sequence[PartitionLog]":
+        """Move the recovery point, and say so to whoever waits for the flushed end offset."""
+        log = self._log
+        changed = self._generation == log.generation and log.flushed_to(self._end_offset)
+        self.jobs = log.flusher.finished()
+        return (log,) if changed else ()

@@ -1,0 +1,170 @@
+"""One entry of `log.dirs` while the broker runs: its lock, its checkpoints, whether it still works.
+
+    open()            directory made if missing, locked; a second process is refused
+    discover()        what lies in it: live replicas, leftovers of deletions, names we do not know
+    checkpoints       three files of offsets by partition, written by `storage.log_jobs`
+    close(clean)      mark of a clean shutdown, only if everything was loaded; lock released
+
+A directory that failed is offline until the process ends: nothing below it is touched again.
+`meta.properties` and the clean-shutdown mark are read and written by `storage.log_dirs`.
+Source: LogManager.scala (lockLogDirs, loadLogs), OffsetCheckpointFile.java.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from protocol.model import TopicPartition
+from runtime.disk import DirectoryLock, Disk
+from storage.checkpoints import OffsetCheckpoint
+from storage.errors import CorruptFileError, StorageError
+from storage.filenames import (
+    DELETE,
+    FUTURE,
+    HIGH_WATERMARK_CHECKPOINT,
+    LIVE,
+    LOCK_FILE,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    parse_partition_directory_name,
+)
+from storage.log_dir_disk import LogDirDisk
+from storage.log_dirs import (
+    UNKNOWN_BROKER_EPOCH,
+    take_clean_shutdown_mark,
+    write_clean_shutdown_mark,
+)
+
+logger = logging.getLogger(__name__)
+
+Offsets = Mapping[TopicPartition, int]
+
+
+class DirectoryLocked(Exception):
+    """Another process works in this log directory."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return (
+            f"Failed to acquire lock on file {LOCK_FILE} in {self.path}. Another broker process "
+            "is using this directory."
+        )
+
+
+class Discovery(NamedTuple):
+    """Names found in a log directory, each list sorted."""
+
+    live: list[tuple[TopicPartition, str]]
+    deleted: list[str]
+    other: list[str]
+
+
+class LogDirectory:
+    """A log directory in use by this process."""
+
+    __slots__ = (
+        "_lock",
+        "clean_broker_epoch",
+        "disk",
+        "high_watermarks",
+        "loaded",
+        "log_starts",
+        "offline",
+        "path",
+        "recovery_points",
+        "was_clean",
+    )
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self.path = path
+        self.disk = LogDirDisk(disk, path)
+        self.recovery_points = OffsetCheckpoint(self.disk, path, RECOVERY_POINT_CHECKPOINT)
+        self.log_starts = OffsetCheckpoint(self.disk, path, LOG_START_OFFSET_CHECKPOINT)
+        self.high_watermarks = OffsetCheckpoint(self.disk, path, HIGH_WATERMARK_CHECKPOINT)
+        self.offline = False
+        self.was_clean = False
+        self.loaded = False
+        self.clean_broker_epoch = UNKNOWN_BROKER_EPOCH
+        self._lock: DirectoryLock | None = None
+
+    def open(self) -> None:
+        """Make the directory if it is missing and lock it.
+
+        Raises DirectoryLocked, and StorageError where the directory cannot be used.
+        """
+        if not self.disk.isdir(self.path):
+            logger.info("Log directory %s not found, creating it.", self.path)
+            self.disk.makedirs(self.path)
+        try:
+            self._lock = self.disk.lock(f"{self.path}/{LOCK_FILE}")
+        except BlockingIOError as error:
+            raise DirectoryLocked(self.path) from error
+
+    def take_clean_mark(self) -> bool:
+        """Whether the last shutdown was clean; the mark is gone afterwards, whatever follows."""
+        epoch = take_clean_shutdown_mark(self.disk, self.path)
+        self.was_clean = epoch is not None
+        if epoch is not None:
+            self.clean_broker_epoch = epoch
+        return self.was_clean
+
+    def discover(self) -> Discovery:
+        """What the directory holds by its names."""
+        live, deleted, other = [], [], []
+        for name in sorted(self.disk.listdir(self.path)):
+            parsed = parse_partition_directory_name(name)
+            if parsed is None or not self.disk.isdir(f"{self.path}/{name}"):
+                continue
+            if parsed.state == LIVE:
+                live.append((TopicPartition(parsed.topic, parsed.partition), name))
+            elif parsed.state == DELETE:
+                deleted.append(name)
+            else:
+                if parsed.state == FUTURE:
+                    logger.warning(
+                        "Left as it is: %s/%s, a move between directories", self.path, name
+                    )
+                other.append(name)
+        return Discovery(live, deleted, other)
+
+    def read_checkpoint(self, file: OffsetCheckpoint) -> dict[TopicPartition, int]:
+        """A checkpoint's offsets; a damaged file counts as empty, with a warning."""
+        try:
+            return file.read()
+        except CorruptFileError as error:
+            logger.warning("Ignoring a damaged checkpoint, its offsets count as unknown: %s", error)
+            return {}
+
+    def close(self, clean: bool, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
+        """Mark the shutdown clean if it is, and give up the lock."""
+        try:
+            if clean and not self.offline:
+                write_clean_shutdown_mark(self.disk, self.path, broker_epoch)
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Give up the lock."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def usage(self) -> tuple[int, int]:
+        """(total, usable) bytes; (-1, -1) where the file system does not say."""
+        try:
+            return self.disk.usage(self.path)
+        except StorageError:
+            return -1, -1
+
+
+def least_loaded(directories: Sequence[LogDirectory], counts: Mapping[str, int]) -> LogDirectory:
+    """The online directory with the fewest logs, the first named winning; StorageError if all are
+    offline.
+    """
+    online = [directory for directory in directories if not directory.offline]
+    if not online:
+        raise StorageError(directories[0].path, "No log directory is online")
+    return min(online, key=lambda directory: counts.get(directory.path, 0))

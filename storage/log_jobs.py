@@ -1,0 +1,216 @@
+"""The periodic work of all logs, as data, under Kafka's job names.
+
+    kafka-log-retention                 log.retention.check.interval.ms            slices on the loop
+    kafka-log-flusher                   log.flush.scheduler.interval.ms            fsync by workers
+    kafka-recovery-point-checkpoint     log.flush.offset.checkpoint.interval.ms    one file a directory
+    kafka-log-start-offset-checkpoint   log.flush.start.offset.checkpoint.interval.ms
+    highwatermark-checkpoint            replica.high.watermark.checkpoint.interval.ms
+    kafka-delete-logs                   file.delete.delay.ms of the broker         rmtree by workers
+    PeriodicProducerExpirationCheck     producer.id.expiration.check.interval.ms   slices on the loop
+
+No plan looks at more than memory. What has to happen on the loop for thousands of logs is cut into
+slices of SLICE logs, each a work of its own, so that other callbacks get their turn between them.
+Source: LogManager.scala (startup).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from storage.checkpoints import OffsetCheckpoint
+from storage.jobs import NO_DELAY_MS, Job, OnLoopWork, PeriodicJob, Plan, Work
+from storage.log.deletion import MOST_SEGMENTS
+from storage.log.partition_log import PartitionLog
+from storage.log_directory import LogDirectory, Offsets
+from storage.log_manager import DELETE_LOGS, LogManager
+
+Live = Callable[[], int]
+
+RETENTION = "kafka-log-retention"
+FLUSHER = "kafka-log-flusher"
+RECOVERY_POINTS = "kafka-recovery-point-checkpoint"
+LOG_STARTS = "kafka-log-start-offset-checkpoint"
+HIGH_WATERMARKS = "highwatermark-checkpoint"
+PRODUCER_EXPIRATION = "PeriodicProducerExpirationCheck"
+SLICE = 64
+
+
+class JobIntervals(NamedTuple):
+    """How often, in ms; live. `initial_delay_ms` is log.initial.task.delay.ms."""
+
+    retention_check: Live
+    flush_scheduler: Live
+    recovery_point_checkpoint: Live
+    log_start_checkpoint: Live
+    high_watermark_checkpoint: Live
+    delete_logs: Live
+    producer_expiration_check: Live
+    initial_delay_ms: int
+
+
+class CheckpointWriter:
+    """One checkpoint file of a directory, written by works that never overlap.
+
+    Asked while a write is under way it remembers that once, and writes again afterwards.
+    """
+
+    __slots__ = ("_again", "_directory", "_file", "_name", "_offsets", "_writing")
+
+    def __init__(
+        self,
+        directory: LogDirectory,
+        file: OffsetCheckpoint,
+        name: str,
+        offsets: Callable[[str], Offsets],
+    ) -> None:
+        """`offsets(log_dir)` answers what the file should say now."""
+        self._directory = directory
+        self._file = file
+        self._name = name
+        self._offsets = offsets
+        self._writing = False
+        self._again = False
+
+    def plan(self, _now_ms: int) -> Sequence[Work]:
+        """The write of what is true now; none while one is under way, or offline."""
+        if self._directory.offline:
+            return ()
+        if self._writing:
+            self._again = True
+            return ()
+        self._writing = True
+        path = self._directory.path
+        return (_CheckpointWrite(self, path, self._offsets(path)),)
+
+    def write(self, offsets: Offsets) -> None:
+        """Replace the file; runs in any thread."""
+        self._file.write(offsets)
+
+    def written(self) -> Sequence[Job]:
+        """The write is over; what has to follow."""
+        self._writing = False
+        if not self._again:
+            return ()
+        self._again = False
+        return (Job(self._name, NO_DELAY_MS, self.plan),)
+
+
+class _CheckpointWrite:
+    __slots__ = ("_offsets", "_writer", "jobs", "log_dir")
+
+    def __init__(self, writer: CheckpointWriter, log_dir: str, offsets: Offsets) -> None:
+        self._writer = writer
+        self._offsets = offsets
+        self.log_dir = log_dir
+        self.jobs: Sequence[Job] = ()
+
+    def work(self) -> None:
+        """Write and sync the file."""
+        self._writer.write(self._offsets)
+
+    def commit(self) -> Sequence[PartitionLog]:
+        """Let the next write begin."""
+        self.jobs = self._writer.written()
+        return ()
+
+
+class LogJobs:
+    """The periodic jobs over one LogManager."""
+
+    __slots__ = ("_intervals", "_manager", "_writers")
+
+    def __init__(self, manager: LogManager, intervals: JobIntervals) -> None:
+        self._manager = manager
+        self._intervals = intervals
+        self._writers: dict[str, list[CheckpointWriter]] = {
+            RECOVERY_POINTS: [],
+            LOG_STARTS: [],
+            HIGH_WATERMARKS: [],
+        }
+        for directory in manager.directories.values():
+            for name, file, offsets in (
+                (RECOVERY_POINTS, directory.recovery_points, manager.recovery_points),
+                (LOG_STARTS, directory.log_starts, manager.log_starts),
+                (HIGH_WATERMARKS, directory.high_watermarks, manager.high_watermarks),
+            ):
+                self._writers[name].append(CheckpointWriter(directory, file, name, offsets))
+
+    def periodic_jobs(self) -> list[PeriodicJob]:
+        """All of them; the first run of each is after the initial delay."""
+        every = self._intervals
+        delay_ms = every.initial_delay_ms
+
+        def job(name: str, period_ms: Live, plan: Plan) -> PeriodicJob:
+            return PeriodicJob(name, period_ms, delay_ms, plan)
+
+        return [
+            job(RETENTION, every.retention_check, self.plan_retention),
+            job(FLUSHER, every.flush_scheduler, self.plan_flushes),
+            *(
+                job(name, period_ms, partial(self.plan_checkpoint, name))
+                for name, period_ms in (
+                    (RECOVERY_POINTS, every.recovery_point_checkpoint),
+                    (LOG_STARTS, every.log_start_checkpoint),
+                    (HIGH_WATERMARKS, every.high_watermark_checkpoint),
+                )
+            ),
+            job(DELETE_LOGS, every.delete_logs, self._manager.plan_deletions),
+            job(PRODUCER_EXPIRATION, every.producer_expiration_check, self.plan_expiration),
+        ]
+
+    def plan_checkpoint(self, name: str, now_ms: int) -> Sequence[Work]:
+        """The write of one kind of checkpoint (RECOVERY_POINTS …) in every directory."""
+        return [work for writer in self._writers[name] for work in writer.plan(now_ms)]
+
+    def plan_flushes(self, now_ms: int) -> Sequence[Work]:
+        """The flush of every log that waited for longer than its flush.ms."""
+        works = []
+        for log in self._manager.all_logs():
+            if (
+                log.recovery_point < log.log_end_offset
+                and now_ms - log.flusher.last_flush_ms >= log.config.flush_ms
+            ):
+                work = log.plan_flush(now_ms)
+                if work is not None:
+                    works.append(work)
+        return works
+
+    def plan_retention(self, now_ms: int) -> Sequence[Work]:
+        """Retention over all logs, in slices."""
+
+        def retain(logs: Sequence[PartitionLog]) -> tuple[list[PartitionLog], list[Job]]:
+            changed: list[PartitionLog] = []
+            jobs: list[Job] = []
+            for index, log in enumerate(logs):
+                deleted, follow = log.delete_old_segments(now_ms, MOST_SEGMENTS)
+                jobs += follow
+                if deleted:
+                    changed.append(log)
+                if len(deleted) == MOST_SEGMENTS:
+                    rest = partial(self._sliced, logs[index:], retain)
+                    jobs.append(Job(RETENTION, NO_DELAY_MS, lambda _now_ms: rest()))
+                    break
+            return changed, jobs
+
+        return self._sliced(self._manager.all_logs(), retain)
+
+    def plan_expiration(self, now_ms: int) -> Sequence[Work]:
+        """Forgetting of producers that were silent for long, in slices."""
+
+        def expire(logs: Sequence[PartitionLog]) -> tuple[list[PartitionLog], list[Job]]:
+            for log in logs:
+                log.expire_producers(now_ms)
+            return [], []
+
+        return self._sliced(self._manager.all_logs(), expire)
+
+    def _sliced(
+        self,
+        logs: Sequence[PartitionLog],
+        function: Callable[[Sequence[PartitionLog]], tuple[list[PartitionLog], list[Job]]],
+    ) -> list[Work]:
+        """One work on the loop for each SLICE logs."""
+        return [
+            OnLoopWork(part[0].log_dir, partial(function, part))
+            for part in (logs[start : start + SLICE] for start in range(0, len(logs), SLICE))
+        ]

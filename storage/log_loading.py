@@ -1,0 +1,175 @@
+"""Finding the logs of a log directory at start, one task a log.
+
+    survey()    on one thread: clean mark taken, checkpoints read, directories matched with metadata
+    LoadTask()  in any thread: one log opened, or recovered after an unclean stop
+
+Nothing is renamed or removed here but what a crash left half deleted inside a log that is loaded.
+A directory that metadata does not name, or names with another topic id, is reported and left alone.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from config.topic_config import LogConfig
+from protocol.model import ZERO_TOPIC_ID, TopicPartition, topic_id_to_text
+from storage.errors import CorruptFileError, LegacyFormatError, StorageError
+from storage.log.environment import LogEnvironment, LogIdentity
+from storage.log.partition_log import PartitionLog
+from storage.log.recovery import Checkpoints, LoadedLog, load_log
+from storage.log_directory import LogDirectory
+from storage.partition_metadata import read_topic_id, write_topic_id
+
+logger = logging.getLogger(__name__)
+
+ExpectedTopicId = Callable[[TopicPartition], bytes | None]
+ConfigOfTopic = Callable[[str], LogConfig]
+
+
+class UnservedDirectory(NamedTuple):
+    """A partition directory that was left as it is; `topic_id` is None where it names none."""
+
+    path: str
+    topic_partition: TopicPartition
+    topic_id: bytes | None
+    reason: str
+
+
+class LoadTask:
+    """The loading of one log: call it in any thread, take `log()` on the loop."""
+
+    __slots__ = (
+        "_checkpoints",
+        "_config",
+        "_environment",
+        "_loaded",
+        "_now_ms",
+        "directory",
+        "error",
+        "identity",
+    )
+
+    def __init__(
+        self,
+        directory: LogDirectory,
+        identity: LogIdentity,
+        config: LogConfig,
+        environment: LogEnvironment,
+        checkpoints: Checkpoints,
+        now_ms: int,
+    ) -> None:
+        self.directory = directory
+        self.identity = identity
+        self.error: StorageError | LegacyFormatError | None = None
+        self._config = config
+        self._environment = environment
+        self._checkpoints = checkpoints
+        self._now_ms = now_ms
+        self._loaded: LoadedLog | None = None
+
+    @property
+    def recovers(self) -> bool:
+        """Whether the log was not closed cleanly."""
+        return not self._checkpoints.clean
+
+    def __call__(self) -> None:
+        """Load the log; a failure is kept in `error`."""
+        try:
+            self._loaded = load_log(
+                self.directory.disk,
+                self.identity,
+                self._config,
+                self._environment,
+                self._checkpoints,
+                self._now_ms,
+            )
+        except (StorageError, LegacyFormatError) as error:
+            self.error = error
+
+    def log(self) -> PartitionLog:
+        """The log that was loaded without an error."""
+        assert self._loaded is not None, self.identity
+        disk = self.directory.disk
+        loaded, now_ms = self._loaded, self._now_ms
+        return PartitionLog(disk, self.identity, self._config, self._environment, loaded, now_ms)
+
+
+class Survey(NamedTuple):
+    """What one directory holds: logs to load, directories left alone, leftovers of deletions.
+
+    `kept_offsets` are the checkpoint entries (recovery points, log starts, high watermarks) of
+    directories left alone.
+    """
+
+    tasks: list[LoadTask]
+    unserved: list[UnservedDirectory]
+    deleted: list[str]
+    kept_offsets: tuple[
+        dict[TopicPartition, int], dict[TopicPartition, int], dict[TopicPartition, int]
+    ]
+
+
+def survey(
+    directory: LogDirectory,
+    environment: LogEnvironment,
+    config_of: ConfigOfTopic,
+    expected: ExpectedTopicId,
+    now_ms: int,
+) -> Survey:
+    """Take the clean mark and list what there is to load; StorageError if the directory fails.
+
+    `expected` answers the topic id metadata has for a partition of this broker, None for unknown.
+    """
+    clean = directory.take_clean_mark()
+    points = directory.read_checkpoint(directory.recovery_points)
+    starts = directory.read_checkpoint(directory.log_starts)
+    marks = directory.read_checkpoint(directory.high_watermarks)
+    found = directory.discover()
+    tasks: list[LoadTask] = []
+    unserved: list[UnservedDirectory] = []
+    for partition, name in found.live:
+        path = f"{directory.path}/{name}"
+        topic_id = expected(partition)
+        stranger = _stranger(directory, path, partition, topic_id)
+        if stranger is not None:
+            logger.warning("Left as it is: %s (%s)", path, stranger.reason)
+            unserved.append(stranger)
+            continue
+        identity = LogIdentity(partition, topic_id or ZERO_TOPIC_ID, path, directory.path)
+        checkpoints = Checkpoints(
+            clean, points.get(partition, 0), starts.get(partition, 0), marks.get(partition, 0)
+        )
+        config = config_of(partition.topic)
+        tasks.append(LoadTask(directory, identity, config, environment, checkpoints, now_ms))
+    left = {stranger.topic_partition for stranger in unserved}
+    kept = tuple(
+        {partition: offset for partition, offset in offsets.items() if partition in left}
+        for offsets in (points, starts, marks)
+    )
+    return Survey(tasks, unserved, found.deleted, (kept[0], kept[1], kept[2]))
+
+
+def _stranger(
+    directory: LogDirectory, path: str, partition: TopicPartition, expected: bytes | None
+) -> UnservedDirectory | None:
+    """Why this directory is not to be served; None if it is.
+
+    One whose identity a power cut took, empty or missing, gets it anew from metadata.
+    """
+    try:
+        topic_id = read_topic_id(directory.disk, path)
+    except CorruptFileError as error:
+        logger.warning("Unreadable identity: %s", error)
+        topic_id = None
+    if expected is None:
+        return UnservedDirectory(path, partition, topic_id, "metadata does not know it")
+    if topic_id is None and expected != ZERO_TOPIC_ID:
+        write_topic_id(directory.disk, path, expected)
+        topic_id = expected
+    if topic_id is not None and topic_id != expected:
+        reason = (
+            f"it belongs to topic id {topic_id_to_text(topic_id)}, "
+            f"metadata has {topic_id_to_text(expected)}"
+        )
+        return UnservedDirectory(path, partition, topic_id, reason)
+    return None

@@ -1,0 +1,363 @@
+"""All logs of the broker, by partition, over its log directories.
+
+Start:   `load_tasks()` lists one task a partition directory, `finish_load()` takes the logs in.
+         The tasks are independent and may run in several threads; nothing else runs meanwhile.
+Running: `get()`, `get_or_create()`, `delete_async()`; `storage.log_jobs` lists the periodic work.
+Failure: `fail_dir()` takes a directory and its logs offline until the process ends.
+Stop:    `close()` flushes and closes every log, writes checkpoints and clean-shutdown marks.
+
+What lies in a log directory and metadata does not name stays as it is, unserved, reported; its
+checkpoint entries are kept. Only when metadata gives the very name to another topic id is the old
+directory set aside as `-stray`: then it is known to be of another incarnation.
+Source: LogManager.scala (3.9, 4.3).
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from config.topic_config import LogConfig
+from protocol.errors import ErrorCode, KafkaError
+from protocol.model import ZERO_TOPIC_ID, TopicPartition, topic_id_to_text
+from storage.errors import CorruptFileError, StorageError
+from storage.filenames import (
+    DELETE,
+    PARTITION_METADATA_FILE,
+    STRAY,
+    marked_directory_name,
+    partition_directory_name,
+)
+from storage.jobs import NO_DELAY_MS, Job, OffLoopWork, Work
+from storage.log.environment import LogEnvironment, LogIdentity
+from storage.log.partition_log import PartitionLog
+from storage.log.recovery import create_log
+from storage.log_directory import LogDirectory, Offsets, least_loaded
+from storage.log_dirs import UNKNOWN_BROKER_EPOCH
+from storage.log_loading import (
+    ConfigOfTopic,
+    ExpectedTopicId,
+    LoadTask,
+    UnservedDirectory,
+    survey,
+)
+from storage.partition_metadata import encode_partition_metadata, read_topic_id
+
+logger = logging.getLogger(__name__)
+
+DELETE_LOGS = "kafka-delete-logs"
+
+
+class LogDirState(NamedTuple):
+    """What DescribeLogDirs tells of a directory; bytes are -1 where unknown."""
+
+    path: str
+    total_bytes: int
+    usable_bytes: int
+    offline: bool
+
+
+class LoadReport(NamedTuple):
+    """What a start found. `offline` lists the directories that failed."""
+
+    loaded: int
+    recovered: int
+    unserved: list[UnservedDirectory]
+    offline: list[str]
+
+
+class LogManager:
+    """The logs of this broker."""
+
+    __slots__ = (
+        "_counts",
+        "_environment",
+        "_kept_offsets",
+        "_logs",
+        "_pending_deletions",
+        "_unserved",
+        "directories",
+    )
+
+    def __init__(self, directories: Sequence[LogDirectory], environment: LogEnvironment) -> None:
+        """Take over directories that are open, or offline; the first one named comes first."""
+        self.directories = {directory.path: directory for directory in directories}
+        self._environment = environment
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._counts = {directory.path: 0 for directory in directories}
+        self._pending_deletions: dict[str, tuple[LogDirectory, int]] = {}
+        self._kept_offsets: dict[str, Sequence[Offsets]] = {}
+        self._unserved: list[UnservedDirectory] = []
+
+    # Start.
+
+    def load(self, now_ms: int, config_of: ConfigOfTopic, expected: ExpectedTopicId) -> LoadReport:
+        """Load everything in this thread."""
+        tasks = self.load_tasks(now_ms, config_of, expected)
+        for task in tasks:
+            task()
+        return self.finish_load(tasks)
+
+    def load_tasks(
+        self, now_ms: int, config_of: ConfigOfTopic, expected: ExpectedTopicId
+    ) -> list[LoadTask]:
+        """One task for each log that metadata knows; a directory that fails is offline after."""
+        tasks: list[LoadTask] = []
+        for directory in self.directories.values():
+            if directory.offline:
+                continue
+            try:
+                found = survey(directory, self._environment, config_of, expected, now_ms)
+            except StorageError as error:
+                self._go_offline(directory, error)
+                continue
+            tasks += found.tasks
+            self._unserved += found.unserved
+            self._kept_offsets[directory.path] = found.kept_offsets
+            for name in found.deleted:
+                self._pending_deletions[f"{directory.path}/{name}"] = (directory, now_ms)
+        return tasks
+
+    def finish_load(self, tasks: Iterable[LoadTask]) -> LoadReport:
+        """Take in what the tasks loaded; a log found in two directories is a KafkaError."""
+        recovered = 0
+        for task in tasks:
+            partition, directory = task.identity.topic_partition, task.directory
+            if isinstance(task.error, StorageError):
+                self._go_offline(directory, task.error)
+            elif task.error is not None:
+                logger.error("Left as it is: %s (%s)", task.identity.directory, task.error)
+                reason = str(task.error)
+                self._unserved.append(
+                    UnservedDirectory(
+                        task.identity.directory, partition, task.identity.topic_id, reason
+                    )
+                )
+            elif not directory.offline:
+                if partition in self._logs:
+                    raise KafkaError(
+                        ErrorCode.KAFKA_STORAGE_ERROR,
+                        f"Duplicate log directories found: {task.identity.directory}, "
+                        f"{self._logs[partition].directory}",
+                    )
+                self._add(task.log())
+                recovered += task.recovers
+        for directory in self.directories.values():
+            directory.loaded = not directory.offline
+        offline = [path for path, directory in self.directories.items() if directory.offline]
+        return LoadReport(len(self._logs), recovered, list(self._unserved), offline)
+
+    # Running.
+
+    def get(self, partition: TopicPartition) -> PartitionLog | None:
+        """The log of a partition, if it is here and online."""
+        return self._logs.get(partition)
+
+    def all_logs(self) -> list[PartitionLog]:
+        """Every log that is online."""
+        return list(self._logs.values())
+
+    def get_or_create(
+        self, partition: TopicPartition, topic_id: bytes, config: LogConfig, now_ms: int
+    ) -> PartitionLog:
+        """The log of a partition, made if it is missing, in the directory with the fewest logs.
+
+        KafkaError(INCONSISTENT_TOPIC_ID) where it belongs to another topic of this name. A new
+        log's files are durable with its first flush.
+        """
+        log = self._logs.get(partition)
+        if log is not None:
+            if ZERO_TOPIC_ID not in (log.topic_id, topic_id) and log.topic_id != topic_id:
+                raise KafkaError(
+                    ErrorCode.INCONSISTENT_TOPIC_ID,
+                    f"{partition} here is of topic id {topic_id_to_text(log.topic_id)}, "
+                    f"not {topic_id_to_text(topic_id)}",
+                )
+            return log
+        name = partition_directory_name(*partition)
+        self._clear_name(partition, name, topic_id)
+        directory = least_loaded(list(self.directories.values()), self._counts)
+        path = f"{directory.path}/{name}"
+        directory.disk.mkdir(path)
+        if topic_id != ZERO_TOPIC_ID:
+            directory.disk.write_file(
+                f"{path}/{PARTITION_METADATA_FILE}", encode_partition_metadata(topic_id)
+            )
+        identity = LogIdentity(partition, topic_id, path, directory.path)
+        environment = self._environment
+        loaded = create_log(directory.disk, identity, config, environment, now_ms)
+        log = PartitionLog(directory.disk, identity, config, environment, loaded, now_ms)
+        logger.info("Created log for partition %s in %s", partition, path)
+        self._add(log)
+        return log
+
+    def update_topic_config(self, topic: str, config: LogConfig) -> None:
+        """Every log of the topic obeys this from its next operation on."""
+        for log in self._logs.values():
+            if log.topic_partition.topic == topic:
+                log.update_config(config)
+
+    def delete_async(self, partition: TopicPartition, now_ms: int) -> Job:
+        """The log is gone for everybody, its directory renamed; the job removes the files later.
+
+        The job comes in two steps: at once the new name is made durable, after
+        file.delete.delay.ms the files are removed.
+        """
+        log = self._logs[partition]
+        directory = self.directories[log.log_dir]
+        name = marked_directory_name(*partition, DELETE, self._environment.unique())
+        path = f"{directory.path}/{name}"
+        log.delete(path)
+        self._remove(log)
+        delay_ms = log.config.file_delete_delay_ms
+        self._pending_deletions[path] = (directory, now_ms + delay_ms)
+        logger.info(
+            "Log for partition %s is renamed to %s and is scheduled for deletion", partition, path
+        )
+        remove = Job(DELETE_LOGS, delay_ms, self.plan_deletions)
+
+        def plan(_now_ms: int) -> Sequence[Work]:
+            sync = OffLoopWork(
+                directory.path, lambda: directory.disk.fsync_dir(directory.path), (remove,)
+            )
+            return (sync,)
+
+        return Job(DELETE_LOGS, NO_DELAY_MS, plan)
+
+    def plan_deletions(self, now_ms: int) -> Sequence[Work]:
+        """The removal of every deleted directory whose time has come."""
+        due = [path for path, (_, due_ms) in self._pending_deletions.items() if due_ms <= now_ms]
+        works = []
+        for path in due:
+            directory, _ = self._pending_deletions.pop(path)
+            if not directory.offline:
+                works.append(OffLoopWork(directory.path, _removal(directory, path)))
+        return works
+
+    def logs_in(self, log_dir: str) -> list[PartitionLog]:
+        """The logs of one directory."""
+        return [log for log in self._logs.values() if log.log_dir == log_dir]
+
+    def recovery_points(self, log_dir: str) -> Offsets:
+        """What recovery-point-offset-checkpoint should say now."""
+        return self._offsets(
+            log_dir, 0, {log.topic_partition: log.recovery_point for log in self.logs_in(log_dir)}
+        )
+
+    def log_starts(self, log_dir: str) -> Offsets:
+        """What log-start-offset-checkpoint should say now: starts beyond the first segment's."""
+        offsets = {
+            log.topic_partition: log.log_start_offset
+            for log in self.logs_in(log_dir)
+            if log.log_start_offset > log.segments.first.base_offset
+        }
+        return self._offsets(log_dir, 1, offsets)
+
+    def high_watermarks(self, log_dir: str) -> Offsets:
+        """What replication-offset-checkpoint should say now."""
+        return self._offsets(
+            log_dir, 2, {log.topic_partition: log.high_watermark for log in self.logs_in(log_dir)}
+        )
+
+    # Failure.
+
+    def fail_dir(self, log_dir: str) -> list[TopicPartition]:
+        """The directory and its logs are offline from now on; the partitions that were in it."""
+        directory = self.directories[log_dir]
+        directory.offline = True
+        lost = self.logs_in(log_dir)
+        for log in lost:
+            log.fail()
+            self._remove(log)
+        for path, (owner, _) in list(self._pending_deletions.items()):
+            if owner is directory:
+                del self._pending_deletions[path]
+        logger.error("Stopping serving logs in dir %s", log_dir)
+        return [log.topic_partition for log in lost]
+
+    def log_dir_states(self) -> list[LogDirState]:
+        """Every configured directory, in the order of log.dirs."""
+        return [
+            LogDirState(
+                path, *(directory.usage() if not directory.offline else (-1, -1)), directory.offline
+            )
+            for path, directory in self.directories.items()
+        ]
+
+    # Stop.
+
+    def close(self, now_ms: int, *, clean: bool, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
+        """Close every log and give the directories up; runs when no job does.
+
+        Clean: all is flushed first, the checkpoints are written, and each directory that was
+        loaded and did not fail meanwhile gets its clean-shutdown mark.
+        """
+        for path, directory in self.directories.items():
+            if directory.offline:
+                directory.release()
+                continue
+            try:
+                logs = self.logs_in(path)
+                for log in logs:
+                    log.close(now_ms, clean=clean)
+                if clean:
+                    self.write_checkpoints(directory)
+                directory.close(clean and directory.loaded, broker_epoch)
+            except StorageError as error:
+                self._go_offline(directory, error)
+                directory.release()
+        self._logs.clear()
+
+    def write_checkpoints(self, directory: LogDirectory) -> None:
+        """Write the three checkpoints of a directory in line."""
+        directory.recovery_points.write(self.recovery_points(directory.path))
+        directory.log_starts.write(self.log_starts(directory.path))
+        directory.high_watermarks.write(self.high_watermarks(directory.path))
+
+    def _add(self, log: PartitionLog) -> None:
+        self._logs[log.topic_partition] = log
+        self._counts[log.log_dir] += 1
+
+    def _remove(self, log: PartitionLog) -> None:
+        del self._logs[log.topic_partition]
+        self._counts[log.log_dir] -= 1
+
+    def _go_offline(self, directory: LogDirectory, error: StorageError) -> None:
+        logger.error("Log directory %s is offline: %s", directory.path, error)
+        self.fail_dir(directory.path)
+
+    def _offsets(self, log_dir: str, which: int, offsets: dict[TopicPartition, int]) -> Offsets:
+        kept = self._kept_offsets.get(log_dir)
+        return {**kept[which], **offsets} if kept is not None and kept[which] else offsets
+
+    def _clear_name(self, partition: TopicPartition, name: str, topic_id: bytes) -> None:
+        """Set aside an unserved directory of this name; KafkaError unless it is of another topic."""
+        for directory in self.directories.values():
+            path = f"{directory.path}/{name}"
+            if directory.offline or not directory.disk.exists(path):
+                continue
+            try:
+                found = read_topic_id(directory.disk, path)
+            except CorruptFileError:
+                found = None
+            if found is None or found == topic_id:
+                raise KafkaError(
+                    ErrorCode.KAFKA_STORAGE_ERROR,
+                    f"{path} exists and is not served; it may hold records of this topic. Move it "
+                    "away, or restart the broker to have it loaded.",
+                )
+            stray = marked_directory_name(*partition, STRAY, self._environment.unique())
+            logger.warning(
+                "%s belongs to topic id %s, not to the new topic of this name: set aside as %s",
+                path,
+                topic_id_to_text(found),
+                stray,
+            )
+            directory.disk.rename(path, f"{directory.path}/{stray}")
+
+
+def _removal(directory: LogDirectory, path: str) -> Callable[[], None]:
+    def remove() -> None:
+        directory.disk.rmtree(path)
+        logger.info("Deleted log %s", path)
+
+    return remove
