@@ -43,7 +43,12 @@ async def test_an_earlier_timer_overtakes_a_later_one() -> None:
     scheduler = Scheduler(asyncio.get_running_loop(), SystemClock())
     order: list[str] = []
     done = Calls()
-    scheduler.after(30, lambda: (order.append("late"), done())[0])
+
+    def late() -> None:
+        order.append("late")
+        done()
+
+    scheduler.after(30, late)
     scheduler.after(1, lambda: order.append("early"))
     await done.reach(1)
     assert order == ["early", "late"]
