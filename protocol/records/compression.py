@@ -23,6 +23,7 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.records.errors import CorruptBatch, DecompressedTooLarge
 
 PIECE_SIZE = 1 << 20
+SMALLEST_PIECE_SIZE = 1 << 12
 KAFKA_LZ4_DEFAULT_LEVEL = 9
 SNAPPY_BLOCK_SIZE = 32 * 1024
 
@@ -59,17 +60,18 @@ class Codec(enum.IntEnum):
 class _Output:
     """Collects decompressed pieces; raises as soon as they outgrow the limit."""
 
-    __slots__ = ("_first", "_joined", "limit", "size")
+    __slots__ = ("_first", "_joined", "_piece_size", "limit", "size")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, input_size: int) -> None:
         self.limit = limit
         self.size = 0
+        self._piece_size = min(PIECE_SIZE, max(SMALLEST_PIECE_SIZE, 16 * input_size))
         self._first: bytes | bytearray | None = None
         self._joined: bytearray | None = None
 
     def next_piece_size(self) -> int:
         """How much to ask for: one byte beyond the limit shows that it is exceeded."""
-        return min(PIECE_SIZE, self.limit - self.size + 1)
+        return min(self._piece_size, self.limit - self.size + 1)
 
     def add(self, piece: bytes | bytearray) -> None:
         """Append a piece, which the caller does not touch again."""
@@ -118,11 +120,9 @@ def _decompress_snappy_block(block: memoryview, output: _Output) -> None:
         if size > output.limit - output.size:
             raise DecompressedTooLarge(output.limit)
         piece = bytearray(size)
-        written = snappy.decompress_raw_into(block, piece)
+        snappy.decompress_raw_into(block, piece)
     except DecompressionError as error:
         raise CorruptBatch(str(error)) from None
-    if written != size:
-        raise CorruptBatch("snappy block is shorter than it says")
     output.add(piece)
 
 
@@ -235,7 +235,7 @@ def decompress(codec: int, data: Buffer, limit: int) -> bytes | bytearray:
     Raises CorruptBatch for data that are not the codec's, DecompressedTooLarge beyond the limit,
     KafkaError(UNSUPPORTED_COMPRESSION_TYPE) for a codec that does not exist.
     """
-    output = _Output(limit)
+    output = _Output(limit, len(data))
     if codec == Codec.NONE:
         output.add(bytes(data))
         return output.result()

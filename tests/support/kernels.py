@@ -9,7 +9,8 @@ from protocol.records import cython_shadow, kernel
 _SOURCE = Path(cython_shadow.__file__).with_name("kernel.py")
 
 
-def _uncompiled() -> ModuleType:
+def load_uncompiled() -> ModuleType:
+    """The source as a module of its own."""
     spec = importlib.util.spec_from_file_location("uncompiled_kernel", _SOURCE)
     assert spec is not None
     assert spec.loader is not None
@@ -19,5 +20,5 @@ def _uncompiled() -> ModuleType:
 
 
 installed: ModuleType = kernel
-uncompiled: ModuleType = _uncompiled()
+uncompiled: ModuleType = load_uncompiled()
 both = [uncompiled, installed] if kernel.COMPILED else [uncompiled]
