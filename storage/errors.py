@@ -37,19 +37,3 @@ class CorruptFileError(Exception):
 
 class InvalidIndexOffsetError(ValueError):
     """An offset does not fit the segment or is not beyond the index's last."""
-
-
-class LegacyFormatError(Exception):
-    """A segment holds intact messages of format 0 or 1, which are not served.
-
-    Raised rather than taking them for garbage: the next step after garbage is to cut it off.
-    """
-
-    def __init__(self, path: str, position: int, magic: int) -> None:
-        super().__init__(path, position, magic)
-        self.path = path
-        self.position = position
-        self.magic = magic
-
-    def __str__(self) -> str:
-        return f"{self.path}: message format {self.magic} at position {self.position}"

@@ -365,3 +365,8 @@ class Segment(SegmentReader):
             header.last_offset,
         )
         self._tail_offset = header.base_offset
+
+    def finish_recovery(self) -> None:
+        """All valid batches were counted: write the indexes as if the segment was closed."""
+        self._bytes_since_index_entry = 0
+        self._seal()
