@@ -1,0 +1,88 @@
+"""The whole list of settings, against what Kafka 4.3.1 lists."""
+
+from pathlib import Path
+
+import pytest
+
+from config.catalogue import AREAS, DEFAULTS, KEYS, find_key
+from config.definition import CLUSTER_WIDE, PER_BROKER, READ_ONLY, REFUSED, to_text
+from config.keys import topics
+from config.keys.retired import RETIRED
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3-configs.tsv"
+SCOPES = {"-": READ_ONLY, "cluster": CLUSTER_WIDE, "broker": PER_BROKER, "topic": READ_ONLY}
+ROWS = [line.split("\t") for line in GOLDEN.read_text().splitlines() if line[0] != "#"]
+
+
+def _expected(resource: str) -> dict[str, tuple[str, str | None, str, bool]]:
+    return {
+        name: (
+            type_.lower(),
+            None if default in ("<null>", "<required>") else default,
+            SCOPES[scope],
+            sensitive == "y",
+        )
+        for row_resource, name, type_, default, scope, sensitive, *_ in ROWS
+        if row_resource == resource
+    }
+
+
+def test_names_types_defaults_scopes_and_secrets_are_kafkas() -> None:
+    declared = {
+        key.name: (key.type, to_text(key.default), key.dynamic, key.sensitive)
+        for key in KEYS.values()
+        if not key.internal
+    }
+    own = {"metrics.dialects", "metrics.partition.limit"}
+    assert {
+        name: facts
+        for name, facts in declared.items()
+        if name not in own and not name.startswith("tidelog.")
+    } == _expected("BROKER")
+
+
+def test_topic_keys_are_kafkas() -> None:
+    declared = {
+        key.name: (key.type, to_text(key.default), key.dynamic, key.sensitive)
+        for key in topics.AREA.keys
+        if not key.internal
+    }
+    assert declared == _expected("TOPIC")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[1]}")
+def test_the_valid_range_is_kafkas(row: list[str]) -> None:
+    resource, name, _type, _default, _scope, _sensitive, valid = row
+    key = KEYS[name] if resource == "BROKER" else {k.name: k for k in topics.AREA.keys}[name]
+    shown = key.check.text if key.check is not None else ""
+    by_validator_only = ("non-null string", "non-empty list", "shown only when set")
+    assert shown == ("" if valid in by_validator_only else valid)
+
+
+def test_each_key_is_declared_once() -> None:
+    names = [key.name for area in AREAS for key in area.keys]
+    assert len(names) == len(set(names)) == len(DEFAULTS)
+    assert not set(names) & set(RETIRED)
+
+
+def test_each_key_has_a_short_doc_and_refused_ones_a_remedy() -> None:
+    for key in (*KEYS.values(), *topics.AREA.keys):
+        assert 10 < len(key.doc) < 100, key.name
+        assert key.doc.endswith("."), key.name
+        if key.status == REFUSED and key.name in KEYS:
+            assert key.remedy, key.name
+
+
+def test_each_default_passes_its_own_check() -> None:
+    for key in (*KEYS.values(), *topics.AREA.keys):
+        text = to_text(key.default)
+        if text is not None:
+            assert key.parse(text) == key.default, key.name
+
+
+def test_a_key_is_found_behind_a_listener_prefix() -> None:
+    assert find_key("listener.name.inside.ssl.key.password") is KEYS["ssl.key.password"]
+    prefixed = "listener.name.inside.scram-sha-256.sasl.jaas.config"
+    assert find_key(prefixed) is KEYS["sasl.jaas.config"]
+    assert find_key("listener.name.inside.nothing") is None
+    assert find_key("nothing") is None
