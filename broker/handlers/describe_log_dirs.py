@@ -42,7 +42,9 @@ def handle_describe_log_dirs(
         if log is not None:
             topics = by_directory.setdefault(log.log_dir, {})
             topics.setdefault(topic_partition[0], []).append(_partition(topic_partition[1], log))
-    results = [_directory(state, by_directory.get(state.path, {})) for state in logs.states()]
+    results = [
+        _directory(state, by_directory.get(state.path, {})) for state in logs.log_dir_states()
+    ]
     return DescribeLogDirsResponse(results=results)
 
 

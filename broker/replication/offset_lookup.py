@@ -30,7 +30,7 @@ def look_up_offset(
     """
     if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
         start = log.log_start_offset
-        return NO_TIMESTAMP, start, log.epoch_for_offset(start)
+        return NO_TIMESTAMP, start, log.epochs.epoch_for_offset(start)
     if timestamp in (SpecialTimestamp.LATEST_TIERED, SpecialTimestamp.EARLIEST_PENDING_UPLOAD):
         return NOT_FOUND
     if timestamp == SpecialTimestamp.LATEST:

@@ -38,6 +38,8 @@ from storage.log.partition_log import PartitionLog
 from storage.log.results import AppendResult, Origin, ReadBound
 from storage.log.validator import Prepared
 
+DELETE_RECORDS: Final = "client delete records request"
+"""Why the log start rises, in the words of Kafka's log line."""
 _NONE: Final = ErrorCode.NONE
 _CLIENT: Final = Origin.CLIENT
 _LOG_END: Final = ReadBound.LOG_END
@@ -171,10 +173,13 @@ class Partition:
         """Append a client's or coordinator's batch.
 
         KafkaError NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS (acks=all, nothing appended), and
-        what the log refuses; StorageError.
+        what the log refuses; NeedsWorker for a client's batch that is too heavy for the loop;
+        StorageError.
         """
         log = self._log_to_append(acks)
-        result = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+        result = log.append_as_leader(
+            records, self.leader_epoch, now_ms, origin=origin, on_loop=origin is _CLIENT
+        )
         return result, LOG_END | self._raise_high_watermark(log)
 
     def append_prepared(
@@ -320,7 +325,7 @@ class Partition:
             offset = log.high_watermark
         if offset < 0 or offset > log.high_watermark:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        changed = log.maybe_increment_log_start_offset(offset)
+        changed = log.maybe_increment_log_start_offset(offset, DELETE_RECORDS)
         return offset, LOG_START if changed else NOTHING
 
     def low_watermark(self, live: Collection[int]) -> int:

@@ -162,6 +162,10 @@ class ReplicaManager:
         self._appended(partition, result, change)
         return result
 
+    def preparation(self, partition: Partition, records: memoryview) -> Callable[[], Prepared]:
+        """The validation of a client's batch, to be called in a worker; KafkaError as `append`."""
+        return partition.leader_log().prepare(records, self._now_ms(), _CLIENT)
+
     def append_prepared(self, partition: Partition, prepared: Prepared, acks: int) -> AppendResult:
         """Append a batch that was validated in a worker; the same refusals, checked again."""
         try:
@@ -325,6 +329,9 @@ class ReplicaManager:
                 change = partition.make_follower(state, log)
             else:
                 return ErrorCode.NONE  # Kept as it was: the leader will be named again once alive.
+        except KafkaError as error:
+            _log.error("Partition %s is not served: %s", topic_partition, error)
+            return error.code
         except StorageError as error:
             self.storage_failed(error)
             self.partitions[topic_partition] = partition
@@ -345,7 +352,9 @@ class ReplicaManager:
             self._changed(topic_partition, partition.stop())
         if self._logs.get(topic_partition) is not None:
             try:
-                self._environment.run_jobs([self._logs.delete_async(topic_partition)])
+                self._environment.run_jobs(
+                    [self._logs.delete_async(topic_partition, self._now_ms())]
+                )
             except StorageError as error:
                 return self.storage_failed(error).code
         return ErrorCode.NONE
@@ -368,14 +377,6 @@ class ReplicaManager:
                 self._changed(topic_partition, partition.go_offline())
         self._environment.directory_failed(error.directory)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
-
-    def high_watermarks(self) -> dict[TopicPartition, int]:
-        """The high watermark of every partition that has its log, for the checkpoint."""
-        return {
-            topic_partition: partition.log.high_watermark
-            for topic_partition, partition in self.partitions.items()
-            if partition.log is not None
-        }
 
     def _changed(self, topic_partition: TopicPartition, change: PartitionChange) -> None:
         self._changes.add(topic_partition, change)

@@ -1,0 +1,133 @@
+"""Which function answers which API: the one place where handlers meet what they need."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from broker.dispatch import Handler
+from broker.handlers.alter_configs import handle_alter_configs
+from broker.handlers.api_versions import NO_FEATURES, advertised, handle_api_versions
+from broker.handlers.create_partitions import handle_create_partitions
+from broker.handlers.create_topics import handle_create_topics
+from broker.handlers.delete_records import handle_delete_records
+from broker.handlers.delete_topics import handle_delete_topics
+from broker.handlers.describe_cluster import handle_describe_cluster
+from broker.handlers.describe_configs import handle_describe_configs
+from broker.handlers.describe_log_dirs import handle_describe_log_dirs
+from broker.handlers.describe_producers import handle_describe_producers
+from broker.handlers.describe_topic_partitions import handle_describe_topic_partitions
+from broker.handlers.fetch import handle_fetch
+from broker.handlers.incremental_alter_configs import handle_incremental_alter_configs
+from broker.handlers.init_producer_id import handle_init_producer_id
+from broker.handlers.list_offsets import handle_list_offsets
+from broker.handlers.metadata import handle_metadata
+from broker.handlers.offset_for_leader_epoch import handle_offset_for_leader_epoch
+from broker.handlers.produce import handle_produce
+from broker.handlers.topic_answers import TopicAnswers
+from broker.loggers import PythonLoggers
+from broker.replication.fetch_session_cache import FetchSessionCache
+from broker.replication.replica_manager import ReplicaManager
+from cluster.controller.auto_creation import AutoCreation
+from cluster.controller.controller import Controller
+from cluster.producer_ids import ProducerIdBlocks
+from config.broker_config import BrokerConfig
+from config.describe import describe_topic
+from config.keys import log, network
+from protocol.api_keys import ApiKey
+from runtime.blocking import Workers
+from runtime.clock import Clock
+from storage.log_manager import LogManager
+
+
+class Services:
+    """What handlers work with; each gets only what its signature names."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        workers: Workers,
+        logs: LogManager,
+        replicas: ReplicaManager,
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.workers = workers
+        self.logs = logs
+        self.replicas = replicas
+        self.sessions: FetchSessionCache
+        self.controller: Controller
+        self.auto_creation: AutoCreation
+        self.producer_ids: ProducerIdBlocks
+
+
+def make_handlers(services: Services) -> Mapping[ApiKey, Handler]:
+    """The handlers of every API served; what is not here is not advertised."""
+    handlers: dict[ApiKey, Any] = {**_data_handlers(services), **_admin_handlers(services)}
+    keys = [*handlers, ApiKey.API_VERSIONS]
+    handlers[ApiKey.API_VERSIONS] = partial(
+        handle_api_versions, api_versions=advertised(keys), features=NO_FEATURES
+    )
+    return handlers
+
+
+def _data_handlers(services: Services) -> dict[ApiKey, Any]:
+    replicas = services.replicas
+    config = services.config
+    return {
+        ApiKey.PRODUCE: partial(handle_produce, replicas=replicas, workers=services.workers),
+        ApiKey.FETCH: partial(
+            handle_fetch,
+            replicas=replicas,
+            sessions=services.sessions,
+            clock=services.clock,
+            fetch_max_bytes=config.live(network.FETCH_MAX_BYTES),
+        ),
+        ApiKey.LIST_OFFSETS: partial(handle_list_offsets, replicas=replicas),
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: partial(handle_offset_for_leader_epoch, replicas=replicas),
+        ApiKey.DELETE_RECORDS: partial(handle_delete_records, replicas=replicas),
+        ApiKey.DESCRIBE_PRODUCERS: partial(handle_describe_producers, replicas=replicas),
+        ApiKey.DESCRIBE_LOG_DIRS: partial(
+            handle_describe_log_dirs, replicas=replicas, logs=services.logs
+        ),
+        ApiKey.INIT_PRODUCER_ID: partial(handle_init_producer_id, blocks=services.producer_ids),
+    }
+
+
+def _admin_handlers(services: Services) -> dict[ApiKey, Any]:
+    config = services.config
+    controller = services.controller
+    metadata = services.replicas.metadata
+    loggers = PythonLoggers()
+    alter = {"config": config, "metadata": metadata, "controller": controller}
+    return {
+        ApiKey.METADATA: partial(
+            handle_metadata,
+            answers=TopicAnswers(metadata),
+            auto_creation=services.auto_creation,
+        ),
+        ApiKey.CREATE_TOPICS: partial(
+            handle_create_topics,
+            controller=controller,
+            describe_topic=partial(describe_topic, config),
+        ),
+        ApiKey.DELETE_TOPICS: partial(
+            handle_delete_topics,
+            controller=controller,
+            is_enabled=config.live(log.DELETE_TOPIC_ENABLE),
+        ),
+        ApiKey.CREATE_PARTITIONS: partial(handle_create_partitions, controller=controller),
+        ApiKey.DESCRIBE_CLUSTER: partial(handle_describe_cluster, metadata=metadata),
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS: partial(
+            handle_describe_topic_partitions,
+            metadata=metadata,
+            partition_limit=config.live(network.MAX_REQUEST_PARTITION_SIZE_LIMIT),
+        ),
+        ApiKey.DESCRIBE_CONFIGS: partial(
+            handle_describe_configs, config=config, metadata=metadata, loggers=loggers
+        ),
+        ApiKey.ALTER_CONFIGS: partial(handle_alter_configs, **alter),
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: partial(
+            handle_incremental_alter_configs, **alter, loggers=loggers
+        ),
+    }

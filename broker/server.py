@@ -1,0 +1,410 @@
+"""The composition root: makes every part of a broker, in order, and takes it down again.
+
+    start   bind ports │ lock and identify directories │ open metadata │ read topics │ load logs
+            │ elect │ accept │ ready │ metrics, memory settled
+    stop    accept no more, let requests in flight end │ jobs end │ logs flushed and closed,
+            checkpoints, clean mark │ metadata closed
+
+The order of a start is that of what it may refuse: until the identity is known nothing is written,
+and no client is accepted before its data can be served. Everything is wired here and nowhere else;
+no part looks for another.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from broker.addresses import (
+    BoundSockets,
+    advertised_endpoints,
+    bind_listeners,
+    bound_text,
+)
+from broker.data_directories import (
+    Identity,
+    StartFailed,
+    open_directories,
+    partition_directories,
+    read_identity,
+    release,
+    storage_refusal,
+    write_identity,
+)
+from broker.dispatch import Dispatcher
+from broker.entropy import SystemEntropy
+from broker.handler_table import Services, make_handlers
+from broker.jobs import JobRunner
+from broker.log_loading import LoadProgress, run_load_tasks
+from broker.network.connection_limits import ConnectionLimits
+from broker.network.listener import SocketOptions
+from broker.network.socket_server import ServerLimits, SocketServer
+from broker.process import age_ms, raise_file_limit, settle_memory, stop_on_signals
+from broker.replication.fetch_session_cache import FetchSessionCache
+from broker.replication.meters import BrokerTopicMeters
+from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
+from broker.request_metrics import RequestMetricsRegistry
+from cluster import znodes
+from cluster.controller.auto_creation import AutoCreation
+from cluster.controller.controller import Controller
+from cluster.controller.messages import LiveBroker
+from cluster.controller.topics import TopicPolicy
+from cluster.metadata_cache import MetadataCache
+from cluster.producer_ids import ProducerIdBlocks
+from cluster.store.embedded import STORE_FILE, EmbeddedStore
+from cluster.store.opening import open_embedded_store
+from cluster.store.port import StartupRefused
+from config.broker_config import BrokerConfig
+from config.keys import log, network, node, replication, transactions
+from config.topic_config import LogConfig, log_config, validate_topic_overrides
+from protocol.model import TopicPartition
+from runtime.blocking import Workers
+from runtime.clock import Clock
+from runtime.disk import Disk
+from runtime.scheduler import Scheduler
+from runtime.supervisor import Supervisor
+from storage.errors import StorageError
+from storage.log.environment import LogEnvironment
+from storage.log.partition_log import PartitionLog
+from storage.log_directory import LogDirectory
+from storage.log_jobs import JobIntervals, LogJobs
+from storage.log_manager import LogManager
+from storage.segment.file_records import FilePool
+
+_log = logging.getLogger(__name__)
+
+IN_FLIGHT_S: Final = 10.0
+"""How long requests in flight may take to end once the broker stops."""
+TASKS_S: Final = 5.0
+MOST_OPEN_FILES: Final = 20_000
+"""Segments kept open, if half the process's descriptors allow it; the rest is for connections."""
+CLUSTER_DEFAULT: Final = "<default>"
+EXIT_FAILED: Final = 1
+
+
+class Server:
+    """One broker. `start` once, then `stop` once."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock, disk: Disk) -> None:
+        loop = asyncio.get_running_loop()
+        self.config = config
+        self.clock = clock
+        self._disk = disk
+        self._loop = loop
+        self._entropy = SystemEntropy()
+        self.scheduler = Scheduler(loop, clock)
+        self.supervisor = Supervisor(loop)
+        self.workers = Workers(loop, config[network.BACKGROUND_THREADS])
+        self.requests = RequestMetricsRegistry()
+        self.load_progress = LoadProgress(clock)
+        self._dynamic_configs: dict[str, Mapping[str, str]] = {}
+        self._directories: list[LogDirectory] = []
+        self._sockets: BoundSockets = {}
+        self._file_limit = 0
+        self.cluster_id = ""
+        self.node_id = -1
+        self._store: EmbeddedStore
+        self.logs: LogManager
+        self.replicas: ReplicaManager
+        self.services: Services
+        self.socket_server: SocketServer
+        self._jobs: JobRunner
+        self.failed: asyncio.Future[None] = loop.create_future()
+        """Done when no log directory is left to serve from."""
+
+    # Start.
+
+    async def start(self) -> None:
+        """Serve clients once this returns. Raises StartFailed, with everything given back."""
+        try:
+            await self._start()
+        except (StartupRefused, StorageError, StartFailed) as error:
+            await self._give_back()
+            if isinstance(error, StorageError):
+                raise storage_refusal(error) from error
+            if isinstance(error, StartupRefused):
+                raise StartFailed(str(error)) from error
+            raise
+
+    async def _start(self) -> None:
+        config = self.config
+        self._file_limit = raise_file_limit()
+        self._sockets = bind_listeners(
+            config.listeners,
+            SocketOptions(
+                config[network.SOCKET_SEND_BUFFER_BYTES],
+                config[network.SOCKET_RECEIVE_BUFFER_BYTES],
+                config[network.SOCKET_LISTEN_BACKLOG_SIZE],
+            ),
+        )
+        self._directories = open_directories(config.log_dirs, self._disk)
+        await self._identify()
+        self._make_replicas()
+        await self._load()
+        await self._elect()
+        self.socket_server.open()
+
+    async def _identify(self) -> None:
+        """Agree on who this is with directories and store, then mark fresh directories."""
+        directories = self._directories
+        identity, fresh = read_identity(directories, self.config.node_id)
+        self._store, self.cluster_id = await open_embedded_store(
+            f"{directories[0].path}/{STORE_FILE}",
+            partition_directories(directories),
+            identity.cluster_id,
+            self._entropy.cluster_id,
+        )
+        self.node_id = identity.node_id
+        self.config.assign_node_id(identity.node_id)
+        known = Identity(identity.node_id, self.cluster_id)
+        write_identity(fresh, known, self._entropy.cluster_id, self.clock.now_ms())
+
+    def _make_replicas(self) -> None:
+        config = self.config
+        entropy = self._entropy
+        self.logs = LogManager(
+            self._directories,
+            LogEnvironment(
+                FilePool(min(self._file_limit // 2, MOST_OPEN_FILES)),
+                entropy.randrange,
+                entropy.unique,
+                config.live(transactions.PRODUCER_ID_EXPIRATION_MS),
+            ),
+        )
+        self._jobs = JobRunner(
+            self.scheduler,
+            self.workers,
+            self.clock,
+            self._storage_failed,
+            self._logs_changed,
+        )
+        self.replicas = ReplicaManager(
+            self.node_id,
+            self.logs,
+            MetadataCache(self.cluster_id),
+            BrokerTopicMeters(),
+            ReplicaEnvironment(
+                self.clock,
+                self._loop.call_soon,
+                self.scheduler.after,
+                self._jobs.run,
+                self._topic_config,
+                self._directory_failed,
+            ),
+        )
+        self.services = Services(config, self.clock, self.workers, self.logs, self.replicas)
+        self._make_services()
+        self._make_socket_server()
+
+    def _make_services(self) -> None:
+        config = self.config
+        services = self.services
+        spawn = self.supervisor.spawn
+        policy = TopicPolicy(
+            config.live(log.NUM_PARTITIONS),
+            config.live(log.DEFAULT_REPLICATION_FACTOR),
+            lambda overrides: validate_topic_overrides(overrides, config),
+            self._entropy.topic_id,
+            self._entropy,
+        )
+        services.controller = Controller(
+            self._store, self.replicas, self.replicas.metadata, policy, self._config_changed
+        )
+        services.sessions = FetchSessionCache(
+            config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], self._entropy.randrange
+        )
+        services.auto_creation = AutoCreation(
+            services.controller.create_topics,
+            spawn,
+            config.live(log.AUTO_CREATE_TOPICS_ENABLE),
+            {},
+        )
+        services.producer_ids = ProducerIdBlocks(self._store, self.node_id, spawn)
+        config.on_change(lambda _: self._follow_broker_settings())
+
+    def _make_socket_server(self) -> None:
+        config = self.config
+        monotonic = self.clock.monotonic
+        dispatcher = Dispatcher(
+            make_handlers(self.services), self.supervisor, monotonic, self.requests
+        )
+        self.socket_server = SocketServer(
+            self._loop,
+            dispatcher,
+            monotonic,
+            self.scheduler,
+            self.workers,
+            ServerLimits(
+                config[network.SOCKET_REQUEST_MAX_BYTES],
+                config.request_memory_bytes,
+                ConnectionLimits(
+                    config.live(network.MAX_CONNECTIONS),
+                    config.live(network.MAX_CONNECTIONS_PER_IP),
+                    lambda: config.connections_by_address,
+                ),
+                config.live(network.CONNECTIONS_MAX_IDLE_MS),
+            ),
+        )
+        for name, sock in self._sockets.items():
+            self.socket_server.add_listener(name, sock)
+
+    async def _load(self) -> None:
+        """Read topics and settings, then open every log they name."""
+        await self.services.controller.load()
+        topic_ids = await self._topic_ids()
+
+        def expected(topic_partition: TopicPartition) -> bytes | None:
+            known = topic_ids.get(topic_partition.topic)
+            if known is None or topic_partition.partition not in known.partitions:
+                return None
+            return known.topic_id
+
+        tasks = self.logs.load_tasks(self.clock.now_ms(), self._topic_config, expected)
+        threads = self.config[log.NUM_RECOVERY_THREADS_PER_DATA_DIR] * len(self._directories)
+        await run_load_tasks(tasks, self.workers, threads, self.load_progress)
+        report = self.logs.finish_load(tasks)
+        if len(report.offline) == len(self._directories):
+            raise StartFailed(
+                f"no log directory can be used ({', '.join(report.offline)}); see the lines above"
+            )
+        _log.info("Loaded %d logs, %d of them recovered", report.loaded, report.recovered)
+
+    async def _topic_ids(self) -> Mapping[str, znodes.TopicAssignment]:
+        found = {}
+        for path, znode in (await self._store.subtree(znodes.TOPICS)).items():
+            name = path[len(znodes.TOPICS) + 1 :]
+            if name and "/" not in name:
+                found[name] = znodes.decode_topic(znode.data)
+        return found
+
+    async def _elect(self) -> None:
+        """Register, have the controller hand out leadership, and begin the periodic work."""
+        config = self.config
+        controller = self.services.controller
+        self.supervisor.spawn("controller", controller.run())
+        endpoints = advertised_endpoints(
+            config.advertised_listeners, self._sockets, config.protocols
+        )
+        broker = LiveBroker(self.node_id, endpoints, config[node.BROKER_RACK])
+        await controller.start(broker, self.clock.now_ms())
+        self._jobs.start(LogJobs(self.logs, self._intervals()).periodic_jobs())
+
+    def _intervals(self) -> JobIntervals:
+        live = self.config.live
+        return JobIntervals(
+            live(log.LOG_RETENTION_CHECK_INTERVAL_MS),
+            live(log.LOG_FLUSH_SCHEDULER_INTERVAL_MS),
+            live(log.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS),
+            live(log.LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS),
+            live(replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS),
+            live(log.LOG_SEGMENT_DELETE_DELAY_MS),
+            live(transactions.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS),
+            self.config[log.LOG_INITIAL_TASK_DELAY_MS],
+        )
+
+    def ready_event(self) -> dict[str, object]:
+        """What standard output is told once the listeners answer."""
+        return {
+            "event": "ready",
+            "node_id": self.node_id,
+            "cluster_id": self.cluster_id,
+            "pid": os.getpid(),
+            "listeners": {name: bound_text(sock) for name, sock in self._sockets.items()},
+            "metrics": None,
+            "data_dirs": [directory.path for directory in self._directories],
+            "start_ms": age_ms(),
+        }
+
+    # Settings that change while the broker runs.
+
+    def _topic_config(self, topic: str) -> LogConfig:
+        return log_config(self.config, self.replicas.metadata.topic_overrides(topic))
+
+    def _config_changed(self, entity_type: str, name: str, values: Mapping[str, str]) -> None:
+        if entity_type == "topics":
+            self.logs.update_topic_config(name, log_config(self.config, values))
+        elif name in (CLUSTER_DEFAULT, str(self.node_id)):
+            self._dynamic_configs[name] = values
+            errors = self.config.set_dynamic(
+                self._dynamic_configs.get(str(self.node_id), {}),
+                self._dynamic_configs.get(CLUSTER_DEFAULT, {}),
+            )
+            for error in errors:
+                _log.error("A stored setting is left out: %s", error)
+
+    def _follow_broker_settings(self) -> None:
+        configs: dict[str, LogConfig] = {}
+        for partition_log in self.logs.all_logs():
+            topic = partition_log.topic_partition[0]
+            if topic not in configs:
+                configs[topic] = self._topic_config(topic)
+            partition_log.update_config(configs[topic])
+
+    # What the parts tell one another through here, since each is made before the other.
+
+    def _logs_changed(self, logs: Sequence[PartitionLog]) -> None:
+        self.replicas.logs_changed(logs)
+
+    def _storage_failed(self, _: str, error: StorageError) -> None:
+        self.replicas.storage_failed(error)
+
+    def _directory_failed(self, path: str) -> None:
+        online = [one for one in self.logs.directories.values() if not one.offline]
+        if not online and not self.failed.done():
+            _log.critical("All log directories have failed, %s the last", path)
+            self.failed.set_result(None)
+
+    # Stop.
+
+    async def stop(self) -> None:
+        """Finish what is in flight, flush, and mark the shutdown clean."""
+        controller = self.services.controller
+        self.replicas.purgatories.close()
+        await self.socket_server.stop(IN_FLIGHT_S)
+        controller.close()
+        self._jobs.stop()
+        unfinished = await self.supervisor.stop(TASKS_S)
+        if unfinished:
+            _log.warning("Left unfinished: %s", ", ".join(unfinished))
+        await self.workers.drain()
+        self.scheduler.close()
+        broker_epoch = controller.broker_epoch
+        self.logs.close(self.clock.now_ms(), clean=True, broker_epoch=broker_epoch)
+        await self._store.close()
+        self.workers.close(wait=True)
+
+    async def _give_back(self) -> None:
+        """After a start that failed: ports, locks and the store, untouched."""
+        for sock in self._sockets.values():
+            sock.close()
+        self.scheduler.close()
+        await self.supervisor.stop(TASKS_S)
+        if hasattr(self, "_store"):
+            await self._store.close()
+        release(self._directories)
+        self.workers.close(wait=False)
+
+
+async def serve(
+    config: BrokerConfig, clock: Clock, disk: Disk, announce: Callable[[dict[str, object]], None]
+) -> int:
+    """Run a broker until it is told to stop; the exit code. Raises StartFailed.
+
+    `announce` is given the ready event once clients are served. A signal that comes during the
+    start has the broker stop as soon as it is started.
+    """
+    loop = asyncio.get_running_loop()
+    signalled: asyncio.Future[str] = loop.create_future()
+    stop_on_signals(loop, signalled.set_result)
+    server = Server(config, clock, disk)
+    await server.start()
+    announce(server.ready_event())
+    settle_memory()
+    await asyncio.wait((signalled, server.failed), return_when=asyncio.FIRST_COMPLETED)
+    if not signalled.done():
+        return EXIT_FAILED
+    _log.info("Stopping on %s", signalled.result())
+    await server.stop()
+    _log.info("Stopped")
+    return 0

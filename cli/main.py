@@ -1,0 +1,38 @@
+"""The `tidelog` command: finds the module of a sub-command and imports that one only.
+
+`tidelog start` has to answer within a fraction of a second, and the client commands need libraries
+that a broker must not load, so a sub-command is a module of this package with a `command` in it,
+imported when it is asked for. `--help` alone imports them all.
+"""
+
+import importlib
+from typing import Final
+
+import click
+
+COMMANDS: Final = ("start", "topics", "configs", "produce", "consume", "log", "doctor")
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are the modules beside this one."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, its module imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"{__package__}.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Tidelog: a Kafka-compatible broker in Python, and commands for any Kafka cluster."""
+
+
+if __name__ == "__main__":
+    main()

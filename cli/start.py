@@ -1,0 +1,89 @@
+"""tidelog start: run a broker in this process.
+
+Exit codes: 0 after SIGTERM or Ctrl-C, 1 when it cannot start or its last log directory failed, 2
+for a setting that is not allowed. Standard output gets one line, when the listeners answer.
+"""
+
+import gc
+import logging
+import os
+import sys
+from typing import Any, Final
+
+import click
+
+from config.definition import ConfigError
+
+EXIT_CONFIG: Final = 2
+EXIT_FAILED: Final = 1
+
+
+@click.command(name="start")
+@click.argument("properties", required=False, metavar="[server.properties]")
+@click.option("--override", multiple=True, metavar="KEY=VALUE", help="Set a property; repeatable.")
+@click.option("--listen", metavar="HOST:PORT", help="Serve clients here; port 0 takes a free one.")
+@click.option("--data-dir", metavar="DIR", help="Keep logs and metadata here.")
+@click.option("--metrics", metavar="HOST:PORT|off", help="Serve Prometheus here, or nowhere.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), help="Log lines on stderr.")
+def command(properties: str | None, override: tuple[str, ...], **flags: str | None) -> None:
+    """Start a broker.
+
+    Settings are Kafka's own: from the file, then TIDELOG_… environment variables, then options.
+    """
+    gc.disable()  # Nothing made while starting is garbage; the broker turns it on when it serves.
+    settings = (
+        ("listeners", "PLAINTEXT://{}", flags["listen"]),
+        ("log.dirs", "{}", flags["data_dir"]),
+        ("tidelog.metrics.listener", "{}", flags["metrics"]),
+        ("tidelog.log.format", "{}", flags["log_format"]),
+    )
+    overrides = [*override]
+    overrides += [f"{key}={form.format(value)}" for key, form, value in settings if value]
+    sys.exit(run(properties, overrides))
+
+
+def run(properties: str | None, overrides: list[str]) -> int:
+    """Run the broker with these settings; the exit code."""
+    from config.loading import load
+
+    try:
+        config = load(properties, os.environ, overrides)
+    except ConfigError as error:
+        return _refused(error, EXIT_CONFIG)
+    import asyncio
+
+    from broker.data_directories import StartFailed
+    from broker.server import serve
+    from config.keys import observability
+    from runtime.clock import SystemClock
+    from runtime.disk import OsDisk
+    from runtime.logs import configure
+
+    configure(config[observability.LOG_FORMAT], config[observability.LOG_LEVEL])
+    for warning in config.warnings:
+        logging.getLogger(__name__).warning("%s", warning)
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(serve(config, SystemClock(), OsDisk(), _announce))
+    except StartFailed as error:
+        return _refused(error, EXIT_FAILED)
+
+
+def _refused(error: Exception, code: int) -> int:
+    sys.stderr.write(f"tidelog: {error}\n")
+    return code
+
+
+def _announce(event: dict[str, object]) -> None:
+    import json
+
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+def _loop_factory() -> Any:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
