@@ -14,7 +14,7 @@ from storage.segment.batch_scan import BatchHeader, Read, scan_headers, scan_who
 from storage.segment.file_records import FileSlice
 from storage.segment.file_set import FileSet
 from storage.segment.offset_index import OffsetIndex
-from storage.segment.time_index import NO_TIMESTAMP, TimeIndex
+from storage.segment.time_index import TimeIndex
 from storage.segment.transaction_index import TransactionIndex
 
 UNKNOWN = -1
@@ -29,7 +29,6 @@ class SegmentReader:
     __slots__ = (
         "_disk",
         "_files",
-        "_first_timestamp",
         "_log",
         "_read_offset",
         "_read_position",
@@ -37,6 +36,7 @@ class SegmentReader:
         "_tail_position",
         "base_offset",
         "next_offset",
+        "rolling_timestamp",
         "size",
     )
 
@@ -45,7 +45,7 @@ class SegmentReader:
         self._files = files
         self._disk = disk
         self._log = files.log
-        self._first_timestamp: int | None = None
+        self.rolling_timestamp = UNKNOWN
         self._tail_offset = self._read_offset = UNKNOWN
         self._tail_position = self._read_position = 0
         self.base_offset = files.base_offset
@@ -217,11 +217,11 @@ class SegmentReader:
 
         Read from the file once; may run in a worker.
         """
-        if self._first_timestamp is None and self.size:
+        if self.rolling_timestamp == UNKNOWN and self.size:
             for header in self._headers_private(0):
-                self._first_timestamp = header.max_timestamp
+                self.rolling_timestamp = header.max_timestamp
                 break
-        return NO_TIMESTAMP if self._first_timestamp is None else self._first_timestamp
+        return self.rolling_timestamp
 
 
 def _reader(disk: Disk, fd: int) -> Read:

@@ -6,7 +6,7 @@ first time. Only batches without timestamps are counted by the clock.
 Source: LogSegment.shouldRoll (4.3).
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 
@@ -19,19 +19,32 @@ class RollLimits(NamedTuple):
     jitter_ms: int
 
 
-class SegmentState(NamedTuple):
-    """What is asked of the active segment; first_batch_timestamp is -1 where there is none."""
+class Rollable(Protocol):
+    """What is asked of the active segment."""
 
-    size: int
-    base_offset: int
-    created_ms: int
-    first_batch_timestamp: int
-    offset_index_full: bool
-    time_index_full: bool
+    @property
+    def size(self) -> int:
+        """Bytes of its log."""
+
+    @property
+    def base_offset(self) -> int:
+        """Its first offset."""
+
+    @property
+    def created_ms(self) -> int:
+        """When it was made, or opened."""
+
+    @property
+    def rolling_timestamp(self) -> int:
+        """Greatest timestamp of its first batch; -1 where there is none."""
+
+    @property
+    def full_index(self) -> str | None:
+        """The index that has no room for another entry."""
 
 
 def roll_reason(
-    segment: SegmentState,
+    segment: Rollable,
     incoming_size: int,
     incoming_max_timestamp: int,
     last_offset: int,
@@ -45,16 +58,14 @@ def roll_reason(
     if segment.size > limits.segment_bytes - incoming_size:
         return "size"
     if segment.size > 0:
-        if segment.first_batch_timestamp >= 0:
-            waited_ms = incoming_max_timestamp - segment.first_batch_timestamp
+        if segment.rolling_timestamp >= 0:
+            waited_ms = incoming_max_timestamp - segment.rolling_timestamp
         else:
             waited_ms = now_ms - segment.created_ms
         if waited_ms > limits.segment_ms - limits.jitter_ms:
             return "time"
-    if segment.offset_index_full:
-        return "offset index"
-    if segment.time_index_full:
-        return "time index"
+    if segment.full_index is not None:
+        return segment.full_index
     if not 0 <= last_offset - segment.base_offset <= MAX_RELATIVE_OFFSET:
         return "offset range"
     return None

@@ -26,7 +26,7 @@ from storage.errors import InvalidIndexOffsetError
 from storage.segment.batch_scan import BatchHeader
 from storage.segment.file_set import FileSet, FlushWork, SegmentFiles, SegmentSettings
 from storage.segment.reading import UNKNOWN, SegmentReader
-from storage.segment.rolling import RollLimits, SegmentState, roll_reason
+from storage.segment.rolling import RollLimits, roll_reason
 from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 from storage.segment.time_index import NO_TIMESTAMP
 from storage.segment.transaction_index import AbortedEntry
@@ -45,6 +45,7 @@ class Segment(SegmentReader):
         "_preallocated",
         "_prepared",
         "created_ms",
+        "full_index",
     )
 
     def __init__(self, files: FileSet, disk: Disk, interval_bytes: int, now_ms: int) -> None:
@@ -57,6 +58,7 @@ class Segment(SegmentReader):
         self._max_timestamp = UNKNOWN
         self._offset_of_max_timestamp = files.base_offset
         self.created_ms = now_ms
+        self.full_index: str | None = None
 
     @classmethod
     def open(
@@ -169,7 +171,8 @@ class Segment(SegmentReader):
     ) -> None:
         """Take note of a batch that was written: sizes, times, and now and then index entries."""
         if not position:
-            self._first_timestamp = max_timestamp
+            self.rolling_timestamp = max_timestamp
+            self._find_full_index()
         self.size = position + size
         self._tail_position = position
         self.next_offset = last_offset + 1
@@ -180,6 +183,7 @@ class Segment(SegmentReader):
         if since > self._index_interval:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
+            self._find_full_index()
             since = 0
         self._bytes_since_index_entry = since + size
 
@@ -198,17 +202,15 @@ class Segment(SegmentReader):
         """Why a new segment must be begun before a batch is appended, in one word; None if not."""
         if not self._prepared:
             self._prepare_append()
-        state = SegmentState(
-            self.size,
-            self.base_offset,
-            self.created_ms,
-            self._first_timestamp if self._first_timestamp is not None else NO_TIMESTAMP,
-            self._files.offset_index.is_full,
-            self._files.time_index.is_full,
-        )
-        return roll_reason(
-            state, incoming_size, incoming_max_timestamp, last_offset, now_ms, limits
-        )
+        return roll_reason(self, incoming_size, incoming_max_timestamp, last_offset, now_ms, limits)
+
+    def _find_full_index(self) -> None:
+        """Learn whether an index has room; asked only when an entry was added."""
+        self.full_index = None
+        if self.offset_index.is_full:
+            self.full_index = "offset index"
+        elif self.time_index.is_full:
+            self.full_index = "time index"
 
     def _prepare_append(self) -> None:
         """Learn of an existing segment what appending goes on from."""
@@ -216,6 +218,7 @@ class Segment(SegmentReader):
         self.first_batch_timestamp()
         if self.next_offset == UNKNOWN:
             self.read_next_offset()
+        self._find_full_index()
         self._prepared = True
 
     def _out_of_range(self, last_offset: int) -> InvalidIndexOffsetError:
@@ -271,7 +274,7 @@ class Segment(SegmentReader):
             self._log.truncate(mapping[0])
             self.size = mapping[0]
         if not self.size:
-            self._first_timestamp = None
+            self.rolling_timestamp = UNKNOWN
             if now_ms is not None:
                 self.created_ms = now_ms
         self._bytes_since_index_entry = 0
@@ -279,6 +282,7 @@ class Segment(SegmentReader):
         self.next_offset = next_offset
         if self._max_timestamp >= 0:
             self._find_max_timestamp()
+        self._find_full_index()
         self._prepared = True
         return removed
 
@@ -347,10 +351,11 @@ class Segment(SegmentReader):
         self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = self.base_offset
         self._bytes_since_index_entry = 0
-        self._first_timestamp = None
+        self.rolling_timestamp = UNKNOWN
         self._tail_offset = self._read_offset = UNKNOWN
         self.next_offset = self.base_offset
         self.size = 0
+        self.full_index = None
         self._prepared = True
 
     def recovered(self, header: BatchHeader) -> None:
