@@ -5,8 +5,8 @@
 All connections receive into one shared buffer, so what a decoder has not handed out when its turn
 ends must move. Where it moves decides what a peer can cost:
 
-    less than a frame, small     copied aside, put back in front of the next receive
-    less than a frame, large     moved once into a buffer of its own, which then receives directly
+    a frame's start, small       copied aside, put back in front of the next receive
+    a frame's start, large       moved once into a buffer of its own, which then receives directly
     whole frames                 copied aside (the connection is busy); parsed from there later
 
 A buffer of its own is made at most `GROWTH` times as large as what has arrived of it, so a claimed
@@ -29,7 +29,7 @@ GROWTH = 16
 """How many times what has arrived a frame's own buffer may be."""
 
 LEAST_ARRIVED = 256
-"""What counts as arrived at least, so that a size alone gets a buffer at all."""
+"""How much of a large frame must have arrived before it gets a buffer of its own."""
 
 
 class FrameSizeError(Exception):
@@ -130,7 +130,7 @@ class FrameDecoder:
             self._keep_frames(rest)
             return True
         self._window = None
-        if size > SMALL_FRAME:
+        if size > SMALL_FRAME and arrived >= LEAST_ARRIVED:
             self._size = size
             self._filled = arrived
             self._aside = b""
@@ -154,7 +154,7 @@ class FrameDecoder:
 
     def _moved(self, arrived: memoryview, room: int) -> bytearray:
         filled = len(arrived)
-        capacity = min(self._size, max(filled, LEAST_ARRIVED) * GROWTH, filled + room)
+        capacity = min(self._size, filled * GROWTH, filled + room)
         frame = bytearray(max(capacity, filled))
         frame[:filled] = arrived
         return frame

@@ -151,6 +151,11 @@ class SocketServer:
         return self._shared.memory.used
 
     @property
+    def waiting_for_memory(self) -> int:
+        """Connections whose large request waits for memory."""
+        return self._shared.memory.waiting
+
+    @property
     def bad_frames(self) -> int:
         """Connections closed for a size that no frame may have."""
         return self._shared.bad_frames

@@ -1,0 +1,150 @@
+"""Whatever the pieces bytes arrive in, the same frames come out."""
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.network.frames import GROWTH, LEAST_ARRIVED, SMALL_FRAME, FrameDecoder, FrameSizeError
+
+PLENTY = 1 << 30
+
+
+def frame(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+class Stream:
+    """Feeds a decoder through a shared buffer, as a connection does."""
+
+    def __init__(self, data: bytes, buffer_bytes: int = 65_536, max_size: int = 1 << 20) -> None:
+        self.data = data
+        self.position = 0
+        self.shared = memoryview(bytearray(buffer_bytes))
+        self.decoder = FrameDecoder(max_size)
+        self.frames: list[bytes] = []
+
+    def turn(self, nbytes: int, frames: int | None = None) -> bool:
+        """Receive at most `nbytes`, take at most `frames`; whether whole frames are left."""
+        decoder = self.decoder
+        if decoder.needs_room:
+            decoder.grow(PLENTY)
+        if not decoder.has_window:
+            target = decoder.target(self.shared)
+            piece = self.data[self.position : self.position + min(nbytes, len(target))]
+            target[: len(piece)] = piece
+            self.position += len(piece)
+            decoder.received(self.shared, len(piece))
+        while frames is None or frames > 0:
+            whole = decoder.next_frame()
+            if whole is None:
+                break
+            self.frames.append(bytes(whole))
+            if frames is not None:
+                frames -= 1
+        more = decoder.suspend(PLENTY)
+        self.shared[:] = b"\xff" * len(self.shared)  # nothing may still be in it
+        return more
+
+    def run(self, nbytes: int) -> list[bytes]:
+        while self.position < len(self.data) or self.decoder.has_window:
+            self.turn(nbytes)
+        return self.frames
+
+
+@given(
+    bodies=st.lists(st.binary(max_size=200) | st.integers(0, 60_000).map(bytes), max_size=8),
+    pieces=st.lists(st.integers(1, 70_000), min_size=1, max_size=20),
+    taken=st.lists(st.integers(1, 3), min_size=1, max_size=5),
+)
+def test_frames_do_not_depend_on_how_they_arrive(
+    bodies: list[bytes], pieces: list[int], taken: list[int]
+) -> None:
+    stream = Stream(b"".join(map(frame, bodies)))
+    turn = 0
+    more = False
+    while stream.position < len(stream.data) or more:
+        more = stream.turn(pieces[turn % len(pieces)], taken[turn % len(taken)])
+        turn += 1
+    assert stream.frames == bodies
+    assert stream.decoder.held == 0
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, SMALL_FRAME, SMALL_FRAME + 1, 300_000])
+def test_a_frame_may_come_byte_by_byte(size: int) -> None:
+    body = bytes(range(256)) * (size // 256 + 1)
+    step = 1 if size < 1000 else 997
+    assert Stream(frame(body[:size]) + frame(b"next")).run(step) == [body[:size], b"next"]
+
+
+def test_a_frame_larger_than_the_buffer_owns_its_bytes() -> None:
+    stream = Stream(frame(b"a" * 100_000), buffer_bytes=65_536)
+    stream.turn(65_536, frames=0)
+    decoder = stream.decoder
+    while decoder.needs_room:
+        decoder.grow(PLENTY)
+    target = decoder.target(stream.shared)
+    target[:] = b"a" * len(target)
+    decoder.received(stream.shared, len(target))
+    whole = decoder.next_frame()
+    assert whole is not None
+    stream.shared[:] = bytes(65_536)
+    assert bytes(whole) == b"a" * 100_000
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 1001, 2**31 - 1])
+def test_a_size_out_of_range_is_refused_after_the_frames_before_it(size: int) -> None:
+    stream = Stream(frame(b"good") + struct.pack(">i", size) + b"rest", max_size=1000)
+    with pytest.raises(FrameSizeError) as caught:
+        stream.turn(1000)
+    assert caught.value.size == size
+    assert stream.frames == [b"good"]
+
+
+@pytest.mark.parametrize("size", [-1, 1001])
+def test_a_size_out_of_range_is_refused_also_when_it_was_put_aside(size: int) -> None:
+    stream = Stream(frame(b"good") + struct.pack(">i", size) + b"rest", max_size=1000)
+    assert stream.turn(1000, frames=1)
+    with pytest.raises(FrameSizeError):
+        stream.turn(1000)
+
+
+def test_the_largest_allowed_frame_is_taken() -> None:
+    assert Stream(frame(b"x" * 1000), max_size=1000).run(5000) == [b"x" * 1000]
+
+
+def test_a_claimed_size_gets_memory_in_proportion_to_what_has_arrived() -> None:
+    stream = Stream(struct.pack(">i", 1 << 20) + bytes(5000))
+    stream.turn(5)
+    assert stream.decoder.held <= 5
+    stream = Stream(struct.pack(">i", 1 << 20) + bytes(5000))
+    stream.turn(4 + 1000)
+    assert stream.decoder.held == 1000 * GROWTH
+    assert GROWTH * LEAST_ARRIVED <= 4096
+
+
+def test_a_buffer_grows_by_no_more_than_the_room_there_is() -> None:
+    decoder = FrameDecoder(1 << 20)
+    shared = memoryview(bytearray(65_536))
+    target = decoder.target(shared)
+    target[:4] = struct.pack(">i", 500_000)
+    decoder.received(shared, 1004)
+    assert decoder.next_frame() is None
+    assert not decoder.suspend(room=0)
+    assert decoder.held == 1000
+    assert decoder.needs_room
+    decoder.grow(50)
+    assert decoder.held == 1050
+    assert len(decoder.target(shared)) == 50
+    assert not decoder.needs_room
+
+
+def test_frames_put_aside_are_counted_as_held() -> None:
+    stream = Stream(frame(b"one") + frame(b"two"))
+    assert stream.turn(1000, frames=1)
+    assert stream.decoder.held == 7
+    assert stream.decoder.has_window
+    assert not stream.turn(1000)
+    assert stream.decoder.held == 0
+    assert stream.frames == [b"one", b"two"]

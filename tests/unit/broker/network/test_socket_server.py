@@ -1,0 +1,155 @@
+"""Limits on connections, idle ones closed, and a stop that loses no answer."""
+
+import asyncio
+import logging
+import socket
+import struct
+
+import pytest
+
+from broker.network.socket_server import STALLED_S
+from tests.support.network import Client, frame, served
+
+
+async def test_at_the_limit_in_all_new_clients_wait_until_one_leaves() -> None:
+    async with served(max_connections=2) as running:
+        first, second, third = [await running.client() for _ in range(3)]
+        assert await first.ask(b"e1") == b"1"
+        assert await second.ask(b"e2") == b"2"
+        await third.send(frame(b"e3"))
+        await asyncio.sleep(0.01)
+        assert running.server.open_connections == 2
+        first.close()
+        assert await third.receive_frame() == b"3"
+        second.close()
+        third.close()
+
+
+async def test_an_address_over_its_limit_is_closed_at_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with served(max_per_host=1) as running:
+        first = await running.client()
+        assert await first.ask(b"e1") == b"1"
+        with caplog.at_level(logging.WARNING):
+            second = await running.client()
+            assert await second.at_end()
+        assert running.limits.refused == 1
+        assert "127.0.0.1" in caplog.text
+        assert await first.ask(b"e2") == b"2"
+        first.close()
+        second.close()
+
+
+async def test_an_idle_connection_is_closed_a_busy_or_active_one_is_not() -> None:
+    async with served(max_idle_ms=60_000) as running:
+        idle, active, waiting = [await running.client() for _ in range(3)]
+        for client in (idle, active):
+            await client.ask(b"e")
+        await waiting.send(frame(b"p"))
+        await running.until(lambda: len(running.handler.pending) == 1)
+        running.clock.advance(59_000)
+        await active.ask(b"e")
+        running.clock.advance(2_000)
+        running.server.scan()
+        assert await idle.at_end()
+        assert running.server.idle_closed == 1
+        assert await active.ask(b"ehere") == b"here"
+        running.handler.pending[0].answer(b"too")
+        assert await waiting.receive_frame() == b"too"
+        for client in (idle, active, waiting):
+            client.close()
+
+
+async def test_a_negative_idle_time_means_for_ever() -> None:
+    async with served(max_idle_ms=-1) as running:
+        client = await running.client()
+        await client.ask(b"e")
+        running.clock.advance(10**9)
+        running.server.scan()
+        assert await client.ask(b"ehere") == b"here"
+        client.close()
+
+
+async def test_the_scan_runs_by_itself() -> None:
+    async with served(max_idle_ms=100) as running:
+        client = await running.client()
+        await client.ask(b"e")
+        running.clock.advance(1000)
+        assert await client.at_end()
+        client.close()
+
+
+async def test_a_stalled_frame_beyond_the_memory_cap_is_closed_for_those_who_wait() -> None:
+    async with served(request_memory_bytes=100_000, max_request_bytes=4 << 20) as running:
+        stalled, other = await running.client(), await running.client()
+        await stalled.send(struct.pack(">i", 3 << 20) + bytes(400_000))
+        await running.until(lambda: running.server.held_bytes >= 400_000)
+        sending = asyncio.ensure_future(other.send(frame(b"e" + bytes(2 << 20))))
+        await running.until(lambda: running.server.waiting_for_memory == 1)
+        running.server.scan()
+        assert running.server.open_connections == 2
+        running.clock.advance(int(STALLED_S * 1000) + 1)
+        running.server.scan()
+        assert await stalled.at_end()
+        assert len(await other.receive_frame()) == 2 << 20
+        await sending
+        stalled.close()
+        other.close()
+
+
+async def test_stopping_answers_what_is_in_flight_and_closes_the_rest() -> None:
+    async with served() as running:
+        idle, busy, partial = [await running.client() for _ in range(3)]
+        await idle.ask(b"e")
+        await partial.send(b"\0\0\0\x09half")
+        await busy.send(frame(b"p") + frame(b"ebehind"))
+        await running.until(lambda: len(running.handler.pending) == 1)
+        address = running.listener.address
+        stopping = asyncio.ensure_future(running.server.stop(10))
+        assert await idle.at_end()
+        assert await partial.at_end()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address)
+        running.handler.pending[0].answer(b"last")
+        assert await busy.receive_frame() == b"last"
+        assert await busy.receive_frame() == b"behind"
+        assert await busy.at_end()
+        await stopping
+        for client in (idle, busy, partial):
+            client.close()
+
+
+async def test_stopping_does_not_wait_for_ever() -> None:
+    async with served() as running:
+        client = await running.client()
+        await client.send(frame(b"p"))
+        await running.until(lambda: len(running.handler.pending) == 1)
+        await running.server.stop(0.01)
+        assert running.handler.pending[0].abandoned
+        assert running.server.open_connections == 0
+        assert await client.at_end()
+        client.close()
+
+
+async def test_connections_are_told_apart() -> None:
+    async with served() as running:
+        clients: list[Client] = [await running.client() for _ in range(3)]
+        for client in clients:
+            await client.ask(b"e")
+        assert running.listener.accepted == 3
+        assert running.server.open_connections == 3
+        assert [listener.name for listener in running.server.listeners] == ["TEST"]
+        for client in clients:
+            client.close()
+        await running.until(lambda: running.server.closed_connections == 3)
+
+
+async def test_many_idle_connections_hold_no_buffers() -> None:
+    async with served() as running:
+        clients = [await running.client() for _ in range(100)]
+        for client in clients:
+            await client.ask(b"e")
+        assert running.server.held_bytes == 0
+        for client in clients:
+            client.close()
