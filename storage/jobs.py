@@ -79,6 +79,9 @@ class PeriodicJob:
         return f"PeriodicJob({self.name}, delay_ms={self.delay_ms})"
 
 
+NO_JOBS: tuple[Job, ...] = ()
+
+
 class OffLoopWork:
     """Work that only touches files and changes no state of a log: nothing is left to commit."""
 

@@ -1,12 +1,12 @@
 """The periodic work of all logs, as data, under Kafka's job names.
 
-    kafka-log-retention                 log.retention.check.interval.ms            slices on the loop
-    kafka-log-flusher                   log.flush.scheduler.interval.ms            fsync by workers
-    kafka-recovery-point-checkpoint     log.flush.offset.checkpoint.interval.ms    one file a directory
-    kafka-log-start-offset-checkpoint   log.flush.start.offset.checkpoint.interval.ms
-    highwatermark-checkpoint            replica.high.watermark.checkpoint.interval.ms
-    kafka-delete-logs                   file.delete.delay.ms of the broker         rmtree by workers
-    PeriodicProducerExpirationCheck     producer.id.expiration.check.interval.ms   slices on the loop
+    kafka-log-retention                 slices on the loop
+    kafka-log-flusher                   fsync by workers, logs older than their flush.ms
+    kafka-recovery-point-checkpoint     one file a directory, by workers
+    kafka-log-start-offset-checkpoint   likewise
+    highwatermark-checkpoint            likewise
+    kafka-delete-logs                   directories removed by workers
+    PeriodicProducerExpirationCheck     slices on the loop
 
 No plan looks at more than memory. What has to happen on the loop for thousands of logs is cut into
 slices of SLICE logs, each a work of its own, so that other callbacks get their turn between them.
@@ -178,6 +178,9 @@ class LogJobs:
     def plan_retention(self, now_ms: int) -> Sequence[Work]:
         """Retention over all logs, in slices."""
 
+        def again(rest: Sequence[PartitionLog]) -> Plan:
+            return lambda _now_ms: self._sliced(rest, retain)
+
         def retain(logs: Sequence[PartitionLog]) -> tuple[list[PartitionLog], list[Job]]:
             changed: list[PartitionLog] = []
             jobs: list[Job] = []
@@ -186,9 +189,8 @@ class LogJobs:
                 jobs += follow
                 if deleted:
                     changed.append(log)
-                if len(deleted) == MOST_SEGMENTS:
-                    rest = partial(self._sliced, logs[index:], retain)
-                    jobs.append(Job(RETENTION, NO_DELAY_MS, lambda _now_ms: rest()))
+                if len(deleted) >= MOST_SEGMENTS:
+                    jobs.append(Job(RETENTION, NO_DELAY_MS, again(logs[index:])))
                     break
             return changed, jobs
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from config.topic_config import LogConfig
 from protocol.model import ZERO_TOPIC_ID, TopicPartition, topic_id_to_text
-from storage.errors import CorruptFileError, LegacyFormatError, StorageError
+from storage.errors import CorruptFileError, StorageError
 from storage.log.environment import LogEnvironment, LogIdentity
 from storage.log.partition_log import PartitionLog
 from storage.log.recovery import Checkpoints, LoadedLog, load_log
@@ -60,7 +60,7 @@ class LoadTask:
     ) -> None:
         self.directory = directory
         self.identity = identity
-        self.error: StorageError | LegacyFormatError | None = None
+        self.error: StorageError | None = None
         self._config = config
         self._environment = environment
         self._checkpoints = checkpoints
@@ -83,7 +83,7 @@ class LoadTask:
                 self._checkpoints,
                 self._now_ms,
             )
-        except (StorageError, LegacyFormatError) as error:
+        except StorageError as error:
             self.error = error
 
     def log(self) -> PartitionLog:

@@ -122,16 +122,8 @@ class LogManager:
         recovered = 0
         for task in tasks:
             partition, directory = task.identity.topic_partition, task.directory
-            if isinstance(task.error, StorageError):
+            if task.error is not None:
                 self._go_offline(directory, task.error)
-            elif task.error is not None:
-                logger.error("Left as it is: %s (%s)", task.identity.directory, task.error)
-                reason = str(task.error)
-                self._unserved.append(
-                    UnservedDirectory(
-                        task.identity.directory, partition, task.identity.topic_id, reason
-                    )
-                )
             elif not directory.offline:
                 if partition in self._logs:
                     raise KafkaError(
@@ -330,7 +322,7 @@ class LogManager:
         return {**kept[which], **offsets} if kept is not None and kept[which] else offsets
 
     def _clear_name(self, partition: TopicPartition, name: str, topic_id: bytes) -> None:
-        """Set aside an unserved directory of this name; KafkaError unless it is of another topic."""
+        """Set aside an unserved directory of this name; KafkaError unless of another topic."""
         for directory in self.directories.values():
             path = f"{directory.path}/{name}"
             if directory.offline or not directory.disk.exists(path):

@@ -1,8 +1,8 @@
 """Giving up old segments: what retention decided, put into force.
 
-Order, for a crash at any step: the log start moves first, so that nobody reads what goes; then the files
-are renamed `.deleted`, oldest first, so that what a crash leaves is a log without its beginning; a
-later job unlinks them. Segments cut from the end go newest first, for the same reason.
+Order, for a crash at any step: the log start moves first, so that nobody reads what goes; then the
+files are renamed `.deleted`, oldest first, so that what a crash leaves is a log without its
+beginning; a later job unlinks them. Segments cut from the end go newest first, for the same reason.
 Source: UnifiedLog.deleteOldSegments, LocalLog.deleteSegmentFiles.
 """
 
@@ -27,7 +27,7 @@ MOST_SEGMENTS = 64
 def delete_old_segments(
     log: "PartitionLog", now_ms: int, limit: int
 ) -> tuple[list[int], Sequence[Job]]:
-    """Drop at most `limit` segments that retention no longer keeps; their base offsets, and jobs."""
+    """Drop at most `limit` segments that retention does not keep; their base offsets, and jobs."""
     config = log.config
     limits = RetentionLimits(config.delete, config.retention_bytes, config.retention_ms)
     deleted: list[int] = []
@@ -35,7 +35,7 @@ def delete_old_segments(
     while len(deleted) < limit and not log.offline:
         bounds = LogBounds(log.log_start_offset, log.high_watermark, log.log_end_offset)
         found = eligible_segments(log.segments, limits, bounds, now_ms)
-        count = min(found.count, limit - len(deleted))
+        count = min(found.segment_count, limit - len(deleted))
         if not count:
             break
         if count == len(log.segments):
@@ -50,7 +50,7 @@ def delete_old_segments(
         )
         log.maybe_increment_log_start_offset(next_offset, "segment deletion")
         jobs += discard_segments(log, log.segments.drop_first(count))
-        log.producers.remove_snapshots_before(next_offset)
+        log.producers.delete_snapshots_before(next_offset)
         deleted += bases
     return deleted, jobs
 

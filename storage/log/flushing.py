@@ -13,9 +13,13 @@ second fsync that succeeds proves nothing.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from protocol.model import ZERO_TOPIC_ID
 from storage.jobs import NO_DELAY_MS, Job, Work
+from storage.partition_metadata import sync_topic_id
+from storage.producer.snapshot import sync_snapshot
 
 if TYPE_CHECKING:
     from storage.log.partition_log import PartitionLog
@@ -26,18 +30,31 @@ FLUSH_LOG = "flush-log"
 class Flusher:
     """What a log has in flight, and what is wanted after it."""
 
-    __slots__ = ("_log", "_new_names", "_wanted_end_offset", "in_flight", "last_flush_ms")
+    __slots__ = (
+        "_is_new",
+        "_log",
+        "_new_names",
+        "_snapshots",
+        "_wanted_end_offset",
+        "in_flight",
+        "last_flush_ms",
+    )
 
-    def __init__(self, log: "PartitionLog", now_ms: int, *, new_names: bool) -> None:
+    def __init__(self, log: "PartitionLog", now_ms: int, *, is_new: bool) -> None:
+        """`is_new`: the log's directory and identity may not be durable yet."""
         self._log = log
-        self._new_names = new_names
+        self._is_new = is_new
+        self._new_names = is_new
+        self._snapshots: list[str] = []
         self._wanted_end_offset = -1
         self.in_flight = False
         self.last_flush_ms = now_ms
 
-    def names_changed(self) -> None:
-        """A file was made or renamed: the directory is part of the next flush."""
+    def names_changed(self, snapshot: str | None = None) -> None:
+        """A file was made or renamed: the directory, and this snapshot, go with the next flush."""
         self._new_names = True
+        if snapshot is not None:
+            self._snapshots.append(snapshot)
 
     def want(self, end_offset: int) -> Sequence[Job]:
         """The job that flushes up to an offset; none where a flush under way will carry it."""
@@ -47,7 +64,7 @@ class Flusher:
         return (Job(FLUSH_LOG, NO_DELAY_MS, self._plan_wanted),)
 
     def plan(self, now_ms: int, end_offset: int) -> "FlushWork | None":
-        """The work that makes all before `end_offset` durable; None if it is, or will be asked for."""
+        """The work that makes all before an offset durable; None if it is, or one runs."""
         log = self._log
         if log.offline or end_offset <= log.recovery_point:
             return None
@@ -63,15 +80,35 @@ class Flusher:
         return () if work is None else (work,)
 
     def _steps(self, end_offset: int) -> list[Callable[[], None]]:
+        """What to sync, in order: identity, segments, epochs, snapshots, names."""
         log = self._log
+        disk, directory, log_dir = log.disk, log.directory, log.log_dir
         steps: list[Callable[[], None]] = []
-        for segment in log.segments.since(log.recovery_point):
-            if segment.base_offset < end_offset:
-                steps.append(segment.flush_work())
+        if self._is_new and log.topic_id != ZERO_TOPIC_ID:
+            steps.append(partial(sync_topic_id, disk, directory))
+        steps += [
+            segment.flush_work()
+            for segment in log.segments.since(log.recovery_point)
+            if segment.base_offset < end_offset
+        ]
         epochs = log.epochs.flush_work()
         if epochs is not None:
             steps.append(epochs)
+        steps += [partial(sync_snapshot, disk, path) for path in self._snapshots]
+        self._snapshots = []
+        if self._new_names:
+            steps.append(partial(disk.fsync_dir, directory))
+        if self._is_new:
+            steps.append(partial(disk.fsync_dir, log_dir))
+        self._new_names = self._is_new = False
         return steps
+
+    def flush_now(self, now_ms: int) -> None:
+        """Flush all in line: at shutdown, when no worker runs."""
+        work = self.plan(now_ms, self._log.log_end_offset)
+        if work is not None:
+            work.work()
+            work.commit()
 
     def finished(self) -> Sequence[Job]:
         """The flush is over; the job that follows where more was asked for meanwhile."""

@@ -14,29 +14,35 @@ Source: UnifiedLog.scala, LocalLog.scala (3.9, 4.3).
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from config.topic_config import LogConfig
 from protocol.errors import ErrorCode, KafkaError
-from protocol.model import TopicPartition
+from protocol.model import NO_TIMESTAMP, TopicPartition
+from protocol.records.batch import RecordBatch, iterate_batches
+from protocol.records.errors import CorruptBatch
 from runtime.disk import Disk
 from storage.errors import StorageError
-from storage.jobs import Job, Work
-from storage.log import offsets, reading, truncation
+from storage.jobs import NO_JOBS, Job, Work
+from storage.log import deletion, offsets, reading, truncation
 from storage.log.environment import LogEnvironment, LogIdentity
 from storage.log.flushing import Flusher
-from storage.log.recovery import LoadedLog
+from storage.log.recovery import LoadedLog, segment_settings
 from storage.log.results import (
-    NO_JOBS,
     AppendResult,
     Origin,
     ReadBound,
     ReadResult,
     TimestampOffset,
 )
+from storage.log.segments import Segments
 from storage.log.validator import Prepared, Rules, prepare
+from storage.producer.entry import ProducerEntry
+from storage.segment.file_set import SegmentFiles
 from storage.segment.rolling import RollLimits
+from storage.segment.segment import Segment
+from storage.segment.transaction_index import AbortedEntry
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +62,6 @@ class PartitionLog:
 
     __slots__ = (
         "_flush_messages",
-        "_high_watermark_listener",
         "_roll_limits",
         "_rules",
         "bound_places",
@@ -95,7 +100,7 @@ class PartitionLog:
         self.environment = environment
         self.generation = 0
         self.offline = False
-        self.segments = loaded.segments
+        self.segments: Segments = loaded.segments
         self.epochs = loaded.epochs
         self.producers = loaded.producers
         self.log_start_offset = loaded.log_start_offset
@@ -104,7 +109,7 @@ class PartitionLog:
         self.flushed_end_offset = loaded.recovery_point
         self.high_watermark = loaded.high_watermark
         self.bound_places: list[reading.Place | None] = [None, None, None]
-        self.flusher = Flusher(self, now_ms, new_names=loaded.new_names)
+        self.flusher = Flusher(self, now_ms, is_new=loaded.is_new)
         self.update_config(config)
 
     def __repr__(self) -> str:
@@ -131,13 +136,18 @@ class PartitionLog:
         return len(self.segments)
 
     @property
+    def producer_count(self) -> int:
+        """Number of producers remembered."""
+        return len(self.producers)
+
+    @property
     def latest_epoch(self) -> int:
         """Leader epoch of the newest records, or assigned for the next ones; -1 without any."""
         return self.epochs.latest_epoch
 
     @property
     def last_stable_offset(self) -> int:
-        """Where read_committed ends: the high watermark, or the first open transaction before it."""
+        """Where read_committed ends: the high watermark, or an open transaction before it."""
         unstable = self.producers.first_unstable_offset
         mark = self.high_watermark
         return mark if unstable is None or unstable > mark else unstable
@@ -251,6 +261,39 @@ class PartitionLog:
         result.jobs = jobs
         return result
 
+    def _append_of_producer(
+        self, segment: Segment, batch: RecordBatch, origin: Origin, result: AppendResult | None
+    ) -> None:
+        """Write a batch with a producer id, unless it repeats one; then `result` tells that one's.
+
+        The producer's state changes only after the write.
+        """
+        producers = self.producers
+        if origin is CLIENT and result is not None:
+            known = producers.duplicate_of(batch)
+            if known is not None:
+                result.base_offset = known.first_offset
+                result.last_offset = known.last_offset
+                result.log_append_time_ms = known.timestamp
+                result.duplicate = True
+                return
+        update = producers.check(batch, origin)
+        last_offset = batch.last_offset
+        segment.append(batch.view, last_offset, batch.max_timestamp, last_offset)
+        self.log_end_offset = last_offset + 1
+        producers.apply(update)
+        completed = update.completed
+        if completed is not None:
+            if completed.is_aborted:
+                entry = AbortedEntry(
+                    completed.producer_id,
+                    completed.first_offset,
+                    completed.last_offset,
+                    producers.last_stable_offset(completed),
+                )
+                segment.append_aborted(entry)
+            producers.complete_transaction(completed)
+
     def _append_replicated(self, batch: RecordBatch, now_ms: int) -> Sequence[Job]:
         jobs: Sequence[Job] = NO_JOBS
         last_offset = batch.last_offset
@@ -351,8 +394,7 @@ class PartitionLog:
         self.flushed_end_offset = self.recovery_point
         self.bound_places = [None, None, None]
         mark = min(max(self.high_watermark, log_start_offset), end_offset)
-        if mark != self.high_watermark:
-            self.high_watermark = mark
+        self.high_watermark = mark
 
     # Life.
 
@@ -373,6 +415,39 @@ class PartitionLog:
         jitter_ms = self.environment.random_below(most) if most > 0 else 0
         self._roll_limits = RollLimits(config.segment_bytes, segment_ms, jitter_ms)
 
+    def new_segment(self, base_offset: int, now_ms: int) -> Segment:
+        """An empty segment in the log's directory, kept by the present settings."""
+        files = SegmentFiles(self.disk, self.environment.pool)
+        settings = segment_settings(self.config)
+        return Segment.open(files, self.directory, base_offset, settings, now_ms, existing=False)
+
+    def roll(self, now_ms: int, base_offset: int | None = None) -> Sequence[Job]:
+        """Begin a new segment, at the log end or beyond; the job flushes all before it.
+
+        Nothing happens where the active segment begins there already.
+        """
+        start_offset = self.log_end_offset if base_offset is None else base_offset
+        active = self.segments.active
+        if active.base_offset == start_offset:
+            return NO_JOBS
+        active.on_become_inactive()
+        self.producers.map_end_offset = start_offset
+        snapshot = self.producers.take_snapshot(sync=False)
+        self.segments.add(self.new_segment(start_offset, now_ms))
+        self.flusher.names_changed(snapshot)
+        self._draw_roll_limits()
+        logger.info("%s Rolled new log segment at offset %d", self.prefix, start_offset)
+        return self.flusher.want(start_offset)
+
+    def active_producers(self) -> list[ProducerEntry]:
+        """What is known of each producer, for DescribeProducers."""
+        return list(self.producers.entries())
+
+    def expire_producers(self, now_ms: int) -> int:
+        """Forget producers silent for longer than producer.id.expiration.ms; how many."""
+        expiration_ms = self.environment.producer_id_expiration_ms()
+        return self.producers.remove_expired(now_ms, expiration_ms)
+
     def plan_flush(self, now_ms: int) -> Work | None:
         """The work that makes all that is in the log durable; None if it is, or one is running.
 
@@ -383,7 +458,7 @@ class PartitionLog:
     def delete_old_segments(
         self, now_ms: int, limit: int = deletion.MOST_SEGMENTS
     ) -> tuple[list[int], Sequence[Job]]:
-        """Drop what retention no longer keeps, at most `limit` segments a call: their base offsets."""
+        """Drop at most `limit` segments that retention does not keep; their base offsets."""
         return deletion.delete_old_segments(self, now_ms, limit)
 
     def truncate_to(self, offset: int, now_ms: int) -> Sequence[Job]:
@@ -395,6 +470,20 @@ class PartitionLog:
     ) -> Sequence[Job]:
         """The log is empty and its next offset is `offset`; see `truncation`."""
         return truncation.truncate_fully_and_start_at(self, offset, now_ms, log_start_offset)
+
+    def close(self, now_ms: int, *, clean: bool) -> None:
+        """No file is open afterwards; if clean, all is durable, with a snapshot at the end."""
+        if clean:
+            self.producers.map_end_offset = self.log_end_offset
+            snapshot = self.producers.take_snapshot(sync=False)
+            if snapshot is not None:
+                self.flusher.names_changed(snapshot)
+            for segment in self.segments:
+                segment.close()
+            self.flusher.flush_now(now_ms)
+        for segment in self.segments:
+            segment.close_files()
+        self.offline = True
 
     def fail(self) -> None:
         """The log directory failed: no file is touched again."""
@@ -411,6 +500,8 @@ class PartitionLog:
             segment.close_files()
         self.disk.rename(self.directory, directory)
         self.directory = directory
+        self.epochs.moved_to(directory)
+        self.producers.moved_to(directory)
 
     def _is_offline(self) -> StorageError:
         return StorageError(

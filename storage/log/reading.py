@@ -1,10 +1,10 @@
 """Reading a log: how far, from which segment, and which aborted transactions go with it.
 
 Nothing is decompressed or trimmed: data start at the batch that contains the offset and end by
-byte position, maybe inside a batch. The bound is an offset, turned into (segment, position) once and
-remembered until it moves. A segment whose batches all lie below the offset (a hole that compaction
-left) is passed over for the next one.
-Source: LocalLog.read, UnifiedLog.convertToOffsetMetadataOrThrow, collectAbortedTransactions.
+byte position, maybe inside a batch. The bound is an offset, turned into (segment, position) once
+and remembered until it moves. A segment whose batches all lie below the offset (a hole that
+compaction left) is passed over for the next one. Source: LocalLog.read,
+UnifiedLog.convertToOffsetMetadataOrThrow, collectAbortedTransactions.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -112,7 +112,8 @@ def estimate_bytes(
 def _aborted(
     log: "PartitionLog", segment: Segment, offset: int, extent: tuple[int, int]
 ) -> list[AbortedTransaction]:
-    """Every aborted transaction that may have records in what was read, from this and later segments.
+    """Every aborted transaction that may have records in what was read, from this and later
+    segments.
 
     Reports rather too many than too few.
     """

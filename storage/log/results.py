@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from protocol.errors import ErrorCode, KafkaError
-from storage.jobs import Job
+from storage.jobs import NO_JOBS, Job
 
 if TYPE_CHECKING:
     from storage.segment.file_records import FileSlice
-
-NO_JOBS: tuple[Job, ...] = ()
 
 
 class Origin(enum.IntEnum):
@@ -117,7 +115,6 @@ class ReadResult:
     __slots__ = (
         "aborted_transactions",
         "first_batch_offset",
-        "first_entry_incomplete",
         "position",
         "segment_base_offset",
         "slice",
@@ -136,7 +133,6 @@ class ReadResult:
         self.segment_base_offset = segment_base_offset
         self.position = position
         self.aborted_transactions = aborted_transactions
-        self.first_entry_incomplete = False
 
 
 class TimestampOffset:

@@ -52,9 +52,9 @@ class LogBounds(NamedTuple):
 
 
 class Deletion(NamedTuple):
-    """The first `count` segments may go, for this reason."""
+    """The first `segment_count` segments may go, for this reason."""
 
-    count: int
+    segment_count: int
     reason: str
 
 
@@ -71,10 +71,10 @@ def eligible_segments(
     nothing is eligible.
     """
     deletion = _below_log_start(segments, bounds)
-    if deletion.count or not limits.delete:
+    if deletion.segment_count or not limits.delete:
         return deletion
     deletion = _over_size(segments, limits.retention_bytes, bounds)
-    if deletion.count:
+    if deletion.segment_count:
         return deletion
     return _expired(segments, limits.retention_ms, bounds, now_ms)
 

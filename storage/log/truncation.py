@@ -1,13 +1,13 @@
 """Cutting a log: from an offset on (a follower meets its leader), or wholly, to start elsewhere.
 
 Whole batches go, from the one that contains the offset. The log end becomes the offset, or the base
-of that batch where the offset lies inside it, so that what was cut is asked for again. Producer
-state is rebuilt from snapshot and log; epochs, recovery point, high watermark and log start
-come down with the log end. The generation rises: flushes and swaps planned before are void.
+of that batch where the offset lies inside it, so that what was cut is asked for again. Producers go
+back to that point by snapshot and replay; epochs, recovery point, high watermark and log start come
+down with the log end. The generation rises: flushes and swaps planned before are void.
 
-Segments cut away are renamed `.deleted` at once, so that a crash cannot bring them back beside their
-successors, and removed later. The caller runs the jobs; one of them lowers the recovery point in the
-checkpoint file before it could vouch for offsets that were written anew.
+Segments cut away are renamed `.deleted` at once, newest first, so that a crash leaves a log that
+is cut less, never one with a hole. The recovery point in the checkpoint file may now vouch for
+offsets that will be written anew: the caller has it written after a truncation.
 Source: UnifiedLog.truncateTo, truncateFullyAndStartAt; LocalLog.
 """
 
@@ -15,19 +15,18 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from storage.jobs import Job, OffLoopWork, Work
-from storage.segment.segment import Segment
+from storage.jobs import NO_JOBS, Job
+from storage.log.deletion import discard_segments
+from storage.log.recovery import replay
 
 if TYPE_CHECKING:
     from storage.log.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
 
-DELETE_FILE = "delete-file"
 
-
-def truncate_to(log: "PartitionLog", offset: int, now_ms: int) -> tuple[bool, Sequence[Job]]:
-    """No offset ≥ `offset` is in the log afterwards; whether anything went, and what follows."""
+def truncate_to(log: "PartitionLog", offset: int, now_ms: int) -> Sequence[Job]:
+    """No offset ≥ `offset` is in the log afterwards."""
     if offset >= log.log_end_offset:
         logger.info(
             "%s Truncating to %d has no effect as the largest offset in the log is %d",
@@ -35,17 +34,37 @@ def truncate_to(log: "PartitionLog", offset: int, now_ms: int) -> tuple[bool, Se
             offset,
             log.log_end_offset - 1,
         )
-        return False, ()
+        return NO_JOBS
     logger.info("%s Truncating to offset %d", log.prefix, offset)
     if offset < log.segments.first.base_offset:
-        return True, truncate_fully_and_start_at(log, offset, now_ms)
+        return truncate_fully_and_start_at(log, offset, now_ms)
     end_offset = _batch_boundary(log, offset)
+    old_end_offset = log.log_end_offset
     log.generation += 1
-    dropped = log.segments.drop_above(end_offset)
-    jobs = discard_segments(log, dropped)
+    jobs = discard_segments(log, log.segments.drop_above(end_offset)[::-1])
     log.segments.active.truncate_to(end_offset, now_ms)
-    log.ended_at(end_offset)
-    return True, jobs
+    log.ended_at(end_offset, min(log.log_start_offset, end_offset))
+    _rewind_producers(log, old_end_offset, now_ms)
+    return jobs
+
+
+def truncate_fully_and_start_at(
+    log: "PartitionLog", offset: int, now_ms: int, log_start_offset: int | None = None
+) -> Sequence[Job]:
+    """The log is empty, and its next offset is `offset`, afterwards."""
+    logger.info(
+        "%s Truncate and start at offset %d, logStartOffset: %s",
+        log.prefix,
+        offset,
+        log_start_offset,
+    )
+    log.generation += 1
+    jobs = discard_segments(log, log.segments[::-1])
+    log.segments.replace_all(log.new_segment(offset, now_ms))
+    log.epochs.clear()
+    log.producers.truncate_fully_and_start_at(offset)
+    log.ended_at(offset, offset if log_start_offset is None else log_start_offset)
+    return jobs
 
 
 def _batch_boundary(log: "PartitionLog", offset: int) -> int:
@@ -56,25 +75,16 @@ def _batch_boundary(log: "PartitionLog", offset: int) -> int:
     return offset if found is None else min(offset, found[1])
 
 
-def truncate_fully_and_start_at(
-    log: "PartitionLog", offset: int, now_ms: int, log_start_offset: int | None = None
-) -> Sequence[Job]:
-    """The log is empty and ends at `offset` afterwards."""
-    logger.info("%s Truncate and start at offset %d", log.prefix, offset)
-    log.generation += 1
-
-
-def discard_segments(log: "PartitionLog", segments: Sequence[Segment]) -> Sequence[Job]:
-    """Rename the files of segments out of use; the job removes them after file.delete.delay.ms."""
-    if not segments:
-        return ()
-    for segment in segments:
-        segment.close_files()
-        segment.rename_to_deleted()
-    log.flusher.names_changed()
-    log_dir = log.log_dir
-
-    def plan(_now_ms: int) -> Sequence[Work]:
-        return [OffLoopWork(log_dir, segment.delete_files) for segment in segments]
-
-    return (Job(DELETE_FILE, log.config.file_delete_delay_ms, plan),)
+def _rewind_producers(log: "PartitionLog", old_end_offset: int, now_ms: int) -> None:
+    """Bring producers back to the log end; without any there is nothing to replay."""
+    producers = log.producers
+    end_offset = log.log_end_offset
+    had_any = len(producers) > 0
+    producers.map_end_offset = old_end_offset
+    producers.truncate_and_reload(
+        log.log_start_offset, end_offset, now_ms, log.environment.producer_id_expiration_ms()
+    )
+    if had_any:
+        replay(producers, log.segments.since(producers.map_end_offset), end_offset)
+    producers.map_end_offset = end_offset
+    producers.on_high_watermark(log.high_watermark)

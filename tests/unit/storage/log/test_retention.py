@@ -37,18 +37,18 @@ def test_segments_wholly_below_the_log_start_go_under_any_policy() -> None:
     bounds = ALL_REPLICATED._replace(log_start_offset=19)
     assert eligible_segments(SEGMENTS, kept, bounds, 0) == Deletion(1, "log start offset 19 breach")
     bounds = ALL_REPLICATED._replace(log_start_offset=20)
-    assert eligible_segments(SEGMENTS, kept, bounds, 0).count == 2
+    assert eligible_segments(SEGMENTS, kept, bounds, 0).segment_count == 2
 
 
 def test_the_log_never_shrinks_below_retention_bytes() -> None:
     for limit, expected in ((300, 0), (299, 0), (200, 1), (199, 1), (100, 2), (0, 3)):
         limits = UNLIMITED._replace(retention_bytes=limit)
-        assert eligible_segments(SEGMENTS, limits, ALL_REPLICATED, 0).count == expected
+        assert eligible_segments(SEGMENTS, limits, ALL_REPLICATED, 0).segment_count == expected
 
 
 def test_a_segment_expires_only_after_more_than_retention_ms() -> None:
     limits = UNLIMITED._replace(retention_ms=5)
-    assert eligible_segments(SEGMENTS, limits, ALL_REPLICATED, 15).count == 0
+    assert eligible_segments(SEGMENTS, limits, ALL_REPLICATED, 15).segment_count == 0
     deletion = eligible_segments(SEGMENTS, limits, ALL_REPLICATED, 16)
     assert deletion == Deletion(1, "retention time 5ms breach")
 
@@ -62,14 +62,14 @@ def test_the_first_survivor_stops_the_walk() -> None:
 def test_nothing_at_or_above_the_high_watermark_goes() -> None:
     limits = UNLIMITED._replace(retention_ms=0)
     bounds = ALL_REPLICATED._replace(high_watermark=19)
-    assert eligible_segments(SEGMENTS, limits, bounds, 1000).count == 1
+    assert eligible_segments(SEGMENTS, limits, bounds, 1000).segment_count == 1
 
 
 def test_an_empty_active_segment_stays() -> None:
     segments = [Fake(0, 10, 1), Fake(10, 0, 1)]
     limits = UNLIMITED._replace(retention_ms=0)
     bounds = LogBounds(0, 10, 10)
-    assert eligible_segments(segments, limits, bounds, 1000).count == 1
+    assert eligible_segments(segments, limits, bounds, 1000).segment_count == 1
 
 
 def test_policies_without_delete_ignore_size_and_time() -> None:
@@ -91,7 +91,7 @@ def test_what_goes_is_a_prefix_below_the_high_watermark(
     end = len(segments) * 10
     bounds = LogBounds(0, min(high_watermark, end), end)
     limits = RetentionLimits(delete=True, retention_bytes=limit, retention_ms=age)
-    count = eligible_segments(segments, limits, bounds, now).count
+    count = eligible_segments(segments, limits, bounds, now).segment_count
     assert count * 10 <= bounds.high_watermark
     if age < 0 and limit >= 0:
         assert count == 0 or sum(segment.size for segment in segments[count:]) >= limit

@@ -1,0 +1,269 @@
+"""Opening a log at start: from its files to its segments, offsets, epochs and producers.
+
+After a clean shutdown the files are trusted; only the tail of the last segment is walked, to find
+the log end. Otherwise every segment from the one that holds the recovery point on is read through
+(`storage.segment.recovery`): at the first batch that is not whole and right the log ends, and later
+segments are dropped. Below the recovery point everything was durable, and is trusted in both cases,
+unless an index file is missing: then recovery begins with that segment.
+
+    end < checkpointed log start      the records are lost: all segments dropped, begin at log start
+    log start                         the checkpoint's, not below the first segment's base
+    recovery point                    the checkpoint's, not beyond the log end
+    high watermark                    the checkpoint's, within [log start, log end]
+
+Any thread may run it: nobody knows the log yet. Source: LogLoader.java (3.9, 4.3).
+"""
+
+import logging
+from typing import NamedTuple
+
+from config.topic_config import LogConfig
+from protocol.model import TopicPartition
+from runtime.disk import Disk
+from storage.epochs import LeaderEpochCache
+from storage.errors import CorruptFileError
+from storage.log.environment import LogEnvironment, LogIdentity
+from storage.log.segments import Segments
+from storage.log.tidying import tidy
+from storage.producer.state import ProducerState
+from storage.segment.file_set import SegmentFiles, SegmentSettings
+from storage.segment.recovery import recover_segment, replay_batch
+from storage.segment.segment import Segment
+
+logger = logging.getLogger(__name__)
+
+
+class Checkpoints(NamedTuple):
+    """What is known of a log from the files of its log directory; 0 where nothing is."""
+
+    clean: bool
+    recovery_point: int
+    log_start_offset: int
+    high_watermark: int
+
+
+class LoadedLog(NamedTuple):
+    """The parts of an open log; `is_new`: its directory and identity may not be durable."""
+
+    segments: Segments
+    epochs: LeaderEpochCache
+    producers: ProducerState
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+    high_watermark: int
+    is_new: bool
+
+
+def segment_settings(config: LogConfig) -> SegmentSettings:
+    """How new segments of a topic are kept."""
+    return SegmentSettings(
+        config.index_interval_bytes,
+        config.segment_index_bytes,
+        config.segment_bytes if config.preallocate else 0,
+    )
+
+
+def create_log(
+    disk: Disk, identity: LogIdentity, config: LogConfig, environment: LogEnvironment, now_ms: int
+) -> LoadedLog:
+    """A log that begins at 0, in a directory that is there and empty."""
+    loader = _Loader(disk, identity, config, environment, now_ms)
+    segments = Segments([loader.new_segment(0)])
+    return LoadedLog(segments, loader.epochs, loader.producers, 0, 0, 0, 0, is_new=True)
+
+
+def load_log(
+    disk: Disk,
+    identity: LogIdentity,
+    config: LogConfig,
+    environment: LogEnvironment,
+    checkpoints: Checkpoints,
+    now_ms: int,
+) -> LoadedLog:
+    """Open the log of a directory. StorageError if the disk fails."""
+    loader = _Loader(disk, identity, config, environment, now_ms)
+    return loader.load(checkpoints)
+
+
+class _Loader:
+    """The state of one loading."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        identity: LogIdentity,
+        config: LogConfig,
+        environment: LogEnvironment,
+        now_ms: int,
+    ) -> None:
+        self._disk = disk
+        self._directory = identity.directory
+        self._topic_partition: TopicPartition = identity.topic_partition
+        self._prefix = f"[LogLoader partition={identity.topic_partition}, dir={identity.log_dir}]"
+        self._files = SegmentFiles(disk, environment.pool)
+        self._settings = segment_settings(config)
+        self._expiration_ms = environment.producer_id_expiration_ms
+        self._now_ms = now_ms
+        self.epochs = LeaderEpochCache(disk, identity.directory)
+        self.producers = ProducerState(disk, identity.directory, identity.topic_partition)
+
+    def new_segment(self, base_offset: int) -> Segment:
+        """An empty segment with files of its own."""
+        return self._open(base_offset, existing=False)
+
+    def load(self, checkpoints: Checkpoints) -> LoadedLog:
+        """See the module."""
+        found = tidy(self._disk, self._directory)
+        self.producers = ProducerState(
+            self._disk, self._directory, self._topic_partition, found.snapshots
+        )
+        try:
+            self.epochs.load()
+        except CorruptFileError as error:
+            logger.warning("%s Ignoring damaged leader epochs: %s", self._prefix, error)
+        if not found.base_offsets:
+            return self._start_over(checkpoints.log_start_offset, checkpoints)
+        segments = [self._open(base, existing=True) for base in found.base_offsets]
+        self.producers.remove_stray_snapshots(found.base_offsets)
+        start_offset = max(checkpoints.log_start_offset, found.base_offsets[0])
+        suspect = self._first_suspect(segments, checkpoints, found.unindexed)
+        if suspect is None:
+            end_offset = segments[-1].read_next_offset()
+        else:
+            segments, end_offset = self._recover(segments, suspect, start_offset)
+        if end_offset < start_offset:
+            logger.warning(
+                "%s Deleting all segments because logEndOffset (%d) has become smaller than "
+                "logStartOffset (%d).",
+                self._prefix,
+                end_offset,
+                start_offset,
+            )
+            for segment in segments:
+                segment.delete_files()
+            return self._start_over(start_offset, checkpoints)
+        if suspect is None:
+            self._load_producers(segments, start_offset, end_offset, clean=checkpoints.clean)
+        if suspect is not None:
+            vouched = min(checkpoints.recovery_point, found.base_offsets[suspect])
+            checkpoints = checkpoints._replace(recovery_point=vouched)
+        return self._loaded(
+            segments, start_offset, end_offset, checkpoints, is_new=suspect is not None
+        )
+
+    def _open(self, base_offset: int, *, existing: bool) -> Segment:
+        return Segment.open(
+            self._files,
+            self._directory,
+            base_offset,
+            self._settings,
+            self._now_ms,
+            existing=existing,
+        )
+
+    def _start_over(self, offset: int, checkpoints: Checkpoints) -> LoadedLog:
+        self.producers.truncate_fully_and_start_at(offset)
+        self.epochs.clear()
+        segments = [self.new_segment(offset)]
+        return self._loaded(segments, offset, offset, checkpoints, is_new=True)
+
+    def _loaded(
+        self,
+        segments: list[Segment],
+        start_offset: int,
+        end_offset: int,
+        checkpoints: Checkpoints,
+        *,
+        is_new: bool,
+    ) -> LoadedLog:
+        self.epochs.truncate_from_end(end_offset)
+        self.epochs.truncate_from_start(start_offset)
+        mark = min(max(checkpoints.high_watermark, start_offset), end_offset)
+        self.producers.map_end_offset = end_offset
+        self.producers.on_high_watermark(mark)
+        return LoadedLog(
+            Segments(segments),
+            self.epochs,
+            self.producers,
+            start_offset,
+            end_offset,
+            min(checkpoints.recovery_point, end_offset),
+            mark,
+            is_new,
+        )
+
+    @staticmethod
+    def _first_suspect(
+        segments: list[Segment], checkpoints: Checkpoints, unindexed: frozenset[int]
+    ) -> int | None:
+        """Slot of the first segment to be read through; None if all are trusted."""
+        suspect = None
+        if not checkpoints.clean:
+            suspect = 0
+            for slot, segment in enumerate(segments):
+                if segment.base_offset <= checkpoints.recovery_point:
+                    suspect = slot
+        for slot, segment in enumerate(segments):
+            if segment.base_offset in unindexed and (segment.size or slot < len(segments) - 1):
+                return slot if suspect is None else min(slot, suspect)
+        return suspect
+
+    def _recover(
+        self, segments: list[Segment], first: int, start_offset: int
+    ) -> tuple[list[Segment], int]:
+        """Read the segments from a slot on through; those that remain, and the log end."""
+        base = segments[first].base_offset
+        logger.info("%s Recovering unflushed segment %d", self._prefix, base)
+        self.epochs.truncate_from_end(base)
+        self._load_producers(segments[:first], start_offset, base, clean=False)
+        end_offset = base
+        for slot in range(first, len(segments)):
+            segment = segments[slot]
+            self.producers.map_end_offset = segment.base_offset
+            if slot > first:
+                self.producers.take_snapshot(sync=False)
+            recovery = recover_segment(self._disk, segment, self.producers, self.epochs)
+            end_offset = max(recovery.next_offset, segment.base_offset)
+            if recovery.truncated_bytes:
+                logger.warning(
+                    "%s Corruption found in segment %d, truncating to offset %d (%d bytes): %s",
+                    self._prefix,
+                    segment.base_offset,
+                    end_offset,
+                    recovery.truncated_bytes,
+                    recovery.reason,
+                )
+                self._drop(segments[slot + 1 :])
+                return segments[: slot + 1], end_offset
+        return segments, end_offset
+
+    def _drop(self, segments: list[Segment]) -> None:
+        """Remove segments that follow a cut, the last one first."""
+        for segment in reversed(segments):
+            logger.warning("%s Deleting unflushed segment %d", self._prefix, segment.base_offset)
+            segment.delete_files()
+
+    def _load_producers(
+        self, segments: list[Segment], start_offset: int, end_offset: int, *, clean: bool
+    ) -> None:
+        """Bring producers to end_offset: by the newest snapshot, then the batches after it."""
+        producers = self.producers
+        if clean and not producers.snapshot_offsets:
+            producers.map_end_offset = end_offset
+            return
+        producers.truncate_and_reload(start_offset, end_offset, self._now_ms, self._expiration_ms())
+        replay(producers, segments, end_offset)
+
+
+def replay(producers: ProducerState, segments: list[Segment], end_offset: int) -> None:
+    """Bring producers from where they stand to end_offset by the batches in these segments."""
+    for slot, segment in enumerate(segments):
+        following = segments[slot + 1].base_offset if slot + 1 < len(segments) else end_offset
+        if following <= producers.map_end_offset:
+            continue
+        for batch in segment.scan_batches(max(producers.map_end_offset, segment.base_offset)):
+            if batch.base_offset >= end_offset:
+                break
+            replay_batch(producers, batch)
+    producers.map_end_offset = end_offset
