@@ -66,18 +66,18 @@ def test_node_id_and_broker_id_fill_each_other() -> None:
     config = BrokerConfig({"node.id": "5"})
     assert (config.node_id, config[node.BROKER_ID]) == (5, 5)
     assert BrokerConfig({"node.id": "5", "broker.id": "5"}).node_id == 5
-    with pytest.raises(ConfigError, match="You must set `node.id` to the same value"):
+    with pytest.raises(ConfigError, match=r"You must set `node\.id` to the same value"):
         BrokerConfig({"node.id": "5", "broker.id": "6"})
 
 
 def test_a_broker_without_a_number_is_given_one() -> None:
+    assert BrokerConfig().node_id is None
     config = BrokerConfig({"broker.id": "-1"})
-    assert config.node_id is None
+    assert config[node.NODE_ID] is None
     config.assign_node_id(3)
-    assert config.node_id == config[node.BROKER_ID] == 3
+    assert (config.node_id, config[node.BROKER_ID]) == (3, 3)
     config.set_dynamic({"max.connections": "1"}, {})
     assert config.node_id == 3
-    assert BrokerConfig().node_id is None
 
 
 def test_log_dirs_win_over_log_dir() -> None:
@@ -125,6 +125,4 @@ def test_what_follows_from_several_keys() -> None:
 def test_an_error_names_where_the_value_was_written() -> None:
     with pytest.raises(ConfigError) as caught:
         BrokerConfig({"num.partitions": "0"}, sources={"num.partitions": "server.properties:7"})
-    assert str(caught.value) == (
-        "num.partitions=0 (server.properties:7): Value must be at least 1"
-    )
+    assert str(caught.value) == ("num.partitions=0 (server.properties:7): Value must be at least 1")

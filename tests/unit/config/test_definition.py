@@ -48,14 +48,11 @@ def test_a_list_error_is_a_whole_sentence_or_names_the_member(area: Area) -> Non
     with pytest.raises(ConfigError) as caught:
         key.parse("compact,foo")
     assert caught.value.message == (
-        "Invalid value foo for configuration cleanup.policy: "
-        "String must be one of: compact, delete"
+        "Invalid value foo for configuration cleanup.policy: String must be one of: compact, delete"
     )
     with pytest.raises(ConfigError) as caught:
         key.parse("compact,compact")
-    assert caught.value.message == (
-        "Configuration 'cleanup.policy' values must not be duplicated."
-    )
+    assert caught.value.message == ("Configuration 'cleanup.policy' values must not be duplicated.")
 
 
 def test_booleans_are_read_in_any_case_and_nothing_else_is(area: Area) -> None:

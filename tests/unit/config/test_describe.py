@@ -61,9 +61,7 @@ def test_synonyms_of_other_units_stay_behind_the_asked_name() -> None:
 
 def test_own_value_comes_first_then_broker_cluster_file_and_default() -> None:
     broker = BrokerConfig({"log.cleanup.policy": "compact"})
-    broker.set_dynamic(
-        {"log.cleanup.policy": "delete,compact"}, {"log.cleanup.policy": "compact"}
-    )
+    broker.set_dynamic({"log.cleanup.policy": "delete,compact"}, {"log.cleanup.policy": "compact"})
     entry = by_name(describe_topic(broker, {"cleanup.policy": "delete"}))["cleanup.policy"]
     assert [(s.name, s.value, s.source) for s in entry.synonyms] == [
         ("cleanup.policy", "delete", 1),

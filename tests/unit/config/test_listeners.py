@@ -69,9 +69,7 @@ def test_listeners_need_own_names_and_ports_and_a_built_protocol() -> None:
 
 def test_listeners_may_share_port_zero_and_a_port_between_the_families() -> None:
     check_listeners("listeners", [Endpoint("A", "", 0), Endpoint("B", "", 0)], PLAIN)
-    check_listeners(
-        "listeners", [Endpoint("A", "127.0.0.1", 9), Endpoint("B", "::1", 9)], PLAIN
-    )
+    check_listeners("listeners", [Endpoint("A", "127.0.0.1", 9), Endpoint("B", "::1", 9)], PLAIN)
 
 
 def test_advertised_addresses_must_be_reachable_and_listened_for() -> None:

@@ -74,8 +74,7 @@ def test_a_file_of_a_single_self_managed_node_is_taken_with_one_warning(tmp_path
 def test_an_unknown_name_gets_one_warning_with_the_nearest_spelling(tmp_path: Path) -> None:
     path = write(tmp_path, "log.retention.msec=5\n")
     assert load(path, {"TIDELOG_LOG_DIR_": "x"}, ["zzz=1"]).warnings == (
-        "Environment variable TIDELOG_LOG_DIR_ names no setting "
-        "(did you mean TIDELOG_LOG_DIR?).",
+        "Environment variable TIDELOG_LOG_DIR_ names no setting (did you mean TIDELOG_LOG_DIR?).",
         f"Setting log.retention.msec ({path}:1) is not known and has no effect "
         "(did you mean log.retention.ms?).",
         "Setting zzz (--override) is not known and has no effect.",

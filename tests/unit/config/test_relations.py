@@ -69,9 +69,7 @@ def test_every_ordered_pair_is_of_settings(low: str, high: str) -> None:
         ),
     ],
 )
-def test_what_cannot_hold_together_is_refused(
-    static: dict[str, str], key: str, rule: str
-) -> None:
+def test_what_cannot_hold_together_is_refused(static: dict[str, str], key: str, rule: str) -> None:
     with pytest.raises(ConfigError, match=rule) as caught:
         check_relations(BrokerConfig(static))
     assert caught.value.key == key

@@ -57,9 +57,7 @@ def test_a_topic_without_settings_shares_one_answer_until_the_broker_changes() -
         ({"log.segment.delete.delay.ms": "4"}, "file_delete_delay_ms", 4),
     ],
 )
-def test_the_broker_speaks_for_a_topic(
-    static: dict[str, str], field: str, value: object
-) -> None:
+def test_the_broker_speaks_for_a_topic(static: dict[str, str], field: str, value: object) -> None:
     assert getattr(log_config(BrokerConfig(static), {}), field) == value
 
 
