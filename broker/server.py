@@ -14,12 +14,13 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker.addresses import (
     BoundSockets,
     advertised_endpoints,
     bind_listeners,
+    bind_refusal,
     bound_text,
 )
 from broker.data_directories import (
@@ -56,12 +57,14 @@ from cluster.store.embedded import STORE_FILE, EmbeddedStore
 from cluster.store.opening import open_embedded_store
 from cluster.store.port import StartupRefused
 from config.broker_config import BrokerConfig
-from config.keys import log, network, node, replication, transactions
+from config.keys import log, network, node, observability, replication, transactions
+from config.listeners import Endpoint
 from config.topic_config import LogConfig, log_config, validate_topic_overrides
 from protocol.model import TopicPartition
 from runtime.blocking import Workers
 from runtime.clock import Clock
 from runtime.disk import Disk
+from runtime.metrics import Summary
 from runtime.scheduler import Scheduler
 from runtime.supervisor import Supervisor
 from storage.errors import StorageError
@@ -72,6 +75,9 @@ from storage.log_jobs import JobIntervals, LogJobs
 from storage.log_manager import LogManager
 from storage.segment.file_records import FilePool
 
+if TYPE_CHECKING:
+    from broker.metrics.endpoint import MetricsEndpoint
+
 _log = logging.getLogger(__name__)
 
 IN_FLIGHT_S: Final = 10.0
@@ -81,16 +87,28 @@ MOST_OPEN_FILES: Final = 20_000
 """Segments kept open, if half the process's descriptors allow it; the rest is for connections."""
 CLUSTER_DEFAULT: Final = "<default>"
 EXIT_FAILED: Final = 1
+STARTING: Final = 1
+RUNNING: Final = 3
+STOPPING: Final = 7
+"""States of the broker by Kafka's numbers."""
+
+
+class Platform(NamedTuple):
+    """What the broker runs on: clock, disk, and the times of the disk's fsyncs."""
+
+    clock: Clock
+    disk: Disk
+    fsync_s: Summary
 
 
 class Server:
     """One broker. `start` once, then `stop` once."""
 
-    def __init__(self, config: BrokerConfig, clock: Clock, disk: Disk) -> None:
+    def __init__(self, config: BrokerConfig, platform: Platform) -> None:
         loop = asyncio.get_running_loop()
         self.config = config
-        self.clock = clock
-        self._disk = disk
+        self.clock = clock = platform.clock
+        self._platform = platform
         self._loop = loop
         self._entropy = SystemEntropy()
         self.scheduler = Scheduler(loop, clock)
@@ -110,6 +128,14 @@ class Server:
         self.services: Services
         self.socket_server: SocketServer
         self._jobs: JobRunner
+        self.state = STARTING
+        self._connection_limits = ConnectionLimits(
+            config.live(network.MAX_CONNECTIONS),
+            config.live(network.MAX_CONNECTIONS_PER_IP),
+            lambda: config.connections_by_address,
+        )
+        self._metrics: MetricsEndpoint | None = None
+        self._metrics_address: str | None = None
         self.failed: asyncio.Future[None] = loop.create_future()
         """Done when no log directory is left to serve from."""
 
@@ -138,12 +164,14 @@ class Server:
                 config[network.SOCKET_LISTEN_BACKLOG_SIZE],
             ),
         )
-        self._directories = open_directories(config.log_dirs, self._disk)
+        self._directories = open_directories(config.log_dirs, self._platform.disk)
         await self._identify()
         self._make_replicas()
         await self._load()
         await self._elect()
         self.socket_server.open()
+        self.state = RUNNING
+        await self._serve_metrics()
 
     async def _identify(self) -> None:
         """Agree on who this is with directories and store, then mark fresh directories."""
@@ -238,11 +266,7 @@ class Server:
             ServerLimits(
                 config[network.SOCKET_REQUEST_MAX_BYTES],
                 config.request_memory_bytes,
-                ConnectionLimits(
-                    config.live(network.MAX_CONNECTIONS),
-                    config.live(network.MAX_CONNECTIONS_PER_IP),
-                    lambda: config.connections_by_address,
-                ),
+                self._connection_limits,
                 config.live(network.CONNECTIONS_MAX_IDLE_MS),
             ),
         )
@@ -303,6 +327,42 @@ class Server:
             self.config[log.LOG_INITIAL_TASK_DELAY_MS],
         )
 
+    async def _serve_metrics(self) -> None:
+        """Listen for scrapes where the settings say so; clients are served already."""
+        address = self.config.metrics_address
+        if address is None:
+            return
+        from broker.metrics_service import Observed, make_endpoint
+
+        endpoint = make_endpoint(
+            Observed(
+                config=self.config,
+                clock=self.clock,
+                scheduler=self.scheduler,
+                workers=self.workers,
+                replicas=self.replicas,
+                logs=self.logs,
+                sessions=self.services.sessions,
+                socket_server=self.socket_server,
+                connection_limits=self._connection_limits,
+                requests=self.requests,
+                fsync_s=self._platform.fsync_s,
+                broker_state=lambda: self.state,
+                failures=self._failures,
+                load_progress=lambda: (self.load_progress.done, self.load_progress.total),
+            )
+        )
+        try:
+            host, port = await endpoint.start(*address)
+        except OSError as error:
+            text = Endpoint("", *address).address
+            raise bind_refusal(text, error, observability.METRICS_LISTENER.name) from error
+        self._metrics = endpoint
+        self._metrics_address = Endpoint("", host, port).address
+
+    def _failures(self) -> int:
+        return self.scheduler.failures + self.supervisor.failures + self._jobs.failures
+
     def ready_event(self) -> dict[str, object]:
         """What standard output is told once the listeners answer."""
         return {
@@ -311,7 +371,7 @@ class Server:
             "cluster_id": self.cluster_id,
             "pid": os.getpid(),
             "listeners": {name: bound_text(sock) for name, sock in self._sockets.items()},
-            "metrics": None,
+            "metrics": self._metrics_address,
             "data_dirs": [directory.path for directory in self._directories],
             "start_ms": age_ms(),
         }
@@ -359,6 +419,7 @@ class Server:
 
     async def stop(self) -> None:
         """Finish what is in flight, flush, and mark the shutdown clean."""
+        self.state = STOPPING
         controller = self.services.controller
         self.replicas.purgatories.close()
         await self.socket_server.stop(IN_FLIGHT_S)
@@ -368,6 +429,8 @@ class Server:
         if unfinished:
             _log.warning("Left unfinished: %s", ", ".join(unfinished))
         await self.workers.drain()
+        if self._metrics is not None:
+            await self._metrics.stop()
         self.scheduler.close()
         broker_epoch = controller.broker_epoch
         self.logs.close(self.clock.now_ms(), clean=True, broker_epoch=broker_epoch)
@@ -387,7 +450,7 @@ class Server:
 
 
 async def serve(
-    config: BrokerConfig, clock: Clock, disk: Disk, announce: Callable[[dict[str, object]], None]
+    config: BrokerConfig, platform: Platform, announce: Callable[[dict[str, object]], None]
 ) -> int:
     """Run a broker until it is told to stop; the exit code. Raises StartFailed.
 
@@ -397,7 +460,7 @@ async def serve(
     loop = asyncio.get_running_loop()
     signalled: asyncio.Future[str] = loop.create_future()
     stop_on_signals(loop, signalled.set_result)
-    server = Server(config, clock, disk)
+    server = Server(config, platform)
     await server.start()
     announce(server.ready_event())
     settle_memory()

@@ -53,18 +53,20 @@ def run(properties: str | None, overrides: list[str]) -> int:
     import asyncio
 
     from broker.data_directories import StartFailed
-    from broker.server import serve
+    from broker.server import Platform, serve
+    from broker.timed_disk import TimedDisk
     from config.keys import observability
     from runtime.clock import SystemClock
-    from runtime.disk import OsDisk
     from runtime.logs import configure
 
     configure(config[observability.LOG_FORMAT], config[observability.LOG_LEVEL])
     for warning in config.warnings:
         logging.getLogger(__name__).warning("%s", warning)
+    clock = SystemClock()
+    disk = TimedDisk(clock)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(serve(config, SystemClock(), OsDisk(), _announce))
+            return runner.run(serve(config, Platform(clock, disk, disk.fsync_s), _announce))
     except StartFailed as error:
         return _refused(error, EXIT_FAILED)
 

@@ -277,8 +277,6 @@ class Partition:
         found = log.read(offset, max_bytes, bound, min_one_message)
         read.aborted_transactions = found.aborted_transactions
         read.records = found.slice
-        if found.first_entry_incomplete and not min_one_message:
-            read.release()
         return read
 
     def record_follower_fetch(

@@ -1,0 +1,135 @@
+"""Brings the broker's numbers and the metrics endpoint together, once clients are served.
+
+prometheus_client takes a tenth of a second to import, so a worker does it after the broker is
+ready; a scrape that comes earlier waits for that import.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from broker.metrics import declarations as names
+from broker.metrics.declarations import Declared
+from broker.metrics.endpoint import MetricsEndpoint
+from broker.metrics.exposition import Exposition, load_library
+from broker.metrics.families import pieces
+from broker.metrics.loop_health import PROBE_MS, LoopHealth
+from broker.metrics.sources import MetricSources, SourceFunctions
+from broker.network.connection_limits import ConnectionLimits
+from broker.network.socket_server import SocketServer
+from broker.replication.fetch_session_cache import FetchSessionCache
+from broker.replication.replica_manager import ReplicaManager
+from broker.request_metrics import RequestMetricsRegistry
+from cluster.metadata_cache import MetadataCache
+from config.broker_config import BrokerConfig
+from config.keys import observability
+from runtime.blocking import Workers
+from runtime.clock import Clock
+from runtime.metrics import Summary
+from runtime.scheduler import Scheduler
+from storage.log_manager import LogManager
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+RUNNING = 3
+"""The state of a broker that serves, by Kafka's number."""
+
+
+class Observed(NamedTuple):
+    """The parts of a broker that have numbers."""
+
+    config: BrokerConfig
+    clock: Clock
+    scheduler: Scheduler
+    workers: Workers
+    replicas: ReplicaManager
+    logs: LogManager
+    sessions: FetchSessionCache
+    socket_server: SocketServer
+    connection_limits: ConnectionLimits
+    requests: RequestMetricsRegistry
+    fsync_s: Summary
+    broker_state: Callable[[], int]
+    failures: Callable[[], int]
+    load_progress: Callable[[], tuple[int, int]]
+
+
+def make_endpoint(observed: Observed) -> MetricsEndpoint:
+    """The endpoint over these parts; it serves once it is started."""
+    health = LoopHealth(observed.clock)
+    observed.scheduler.every("loop-health", PROBE_MS, PROBE_MS, health.probe)
+    sources = MetricSources(
+        observed.replicas,
+        observed.requests,
+        health,
+        observed.fsync_s,
+        SourceFunctions(
+            broker_state=observed.broker_state,
+            offline_directories=partial(_offline_directories, observed.logs),
+            fetch_sessions=partial(_fetch_sessions, observed.sessions),
+            connections=partial(_connections, observed.socket_server),
+            broker_addresses=partial(_broker_addresses, observed.replicas.metadata),
+            own_counts=partial(_own_counts, observed),
+            partition_limit=observed.config.live(observability.METRICS_PARTITION_LIMIT),
+        ),
+    )
+    dialects = observed.config.live(observability.METRICS_DIALECTS)
+    exposition = Exposition(
+        partial(pieces, sources), lambda: frozenset(dialects()), observed.clock, _process_metrics()
+    )
+    observed.workers.submit(load_library, done=lambda _library, _error: None)
+    return MetricsEndpoint(
+        exposition, lambda: observed.broker_state() == RUNNING, observed.workers.run
+    )
+
+
+def _process_metrics() -> "Callable[[], list[Metric]]":
+    collectors: list[object] = []
+
+    def collect() -> "list[Metric]":
+        from prometheus_client import ProcessCollector
+
+        if not collectors:
+            collectors.append(ProcessCollector(registry=None))
+        collector = collectors[0]
+        assert isinstance(collector, ProcessCollector)
+        return list(collector.collect())
+
+    return collect
+
+
+def _offline_directories(logs: LogManager) -> int:
+    return sum(directory.offline for directory in logs.directories.values())
+
+
+def _fetch_sessions(sessions: FetchSessionCache) -> tuple[int, int]:
+    return len(sessions), sessions.partitions_cached
+
+
+def _connections(server: SocketServer) -> dict[str, int]:
+    listeners = [listener.name for listener in server.listeners]
+    return {"+".join(listeners): server.open_connections}
+
+
+def _broker_addresses(metadata: MetadataCache) -> dict[str, str]:
+    addresses = {}
+    for broker in metadata.brokers.values():
+        endpoint = next(iter(broker.endpoints.values()), None)
+        if endpoint is not None:
+            addresses[str(broker.id)] = f"{endpoint.host}:{endpoint.port}"
+    return addresses
+
+
+def _own_counts(observed: Observed) -> Mapping[Declared, float]:
+    server = observed.socket_server
+    done, total = observed.load_progress()
+    return {
+        names.CONNECTIONS_REFUSED: observed.connection_limits.refused,
+        names.BYTES_HELD: server.held_bytes,
+        names.BAD_FRAMES: server.bad_frames + observed.requests.bad_frames,
+        names.HANDLER_FAILURES: observed.requests.failures,
+        names.JOB_FAILURES: observed.failures(),
+        names.RECOVERY_LOGS: total,
+        names.RECOVERED_LOGS: done,
+    }
