@@ -44,7 +44,8 @@ class ProducerIdBlocks:
             self._following = None
         producer_id = self._next
         self._next += 1
-        if self._following is None and self._end - self._next < PREFETCH_BELOW:
+        left = self._end - self._next + 1
+        if self._following is None and left < PREFETCH_BELOW:
             self._start_fetch()
         return producer_id
 
