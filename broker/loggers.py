@@ -17,6 +17,7 @@ LEVELS = {
     "ERROR": logging.ERROR,
     "FATAL": logging.CRITICAL,
 }
+logging.addLevelName(TRACE, "TRACE")
 
 
 class LoggerLevels(Protocol):

@@ -96,6 +96,7 @@ MAX_CONNECTION_CREATION_RATE = AREA.integer(
     "The most connections accepted a second.",
     low=0,
     dynamic=CLUSTER_WIDE,
+    remedy="limiting the rate of new connections is not built yet: remove this line",
 )
 CONNECTIONS_MAX_IDLE_MS = AREA.long(
     "connections.max.idle.ms", 600000, "A connection silent for this long is closed."

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from broker.loggers import ROOT, PythonLoggers
+from broker.loggers import LEVELS, ROOT, PythonLoggers
 
 
 @pytest.fixture
@@ -45,3 +45,10 @@ def test_the_root_can_be_set() -> None:
         assert PythonLoggers().levels()[ROOT] == "ERROR"
     finally:
         logging.root.setLevel(before)
+
+
+def test_every_level_is_one_that_python_takes_by_name(logger: logging.Logger) -> None:
+    for name in LEVELS:
+        logger.setLevel(name)
+        assert PythonLoggers().levels()[logger.name] == name
+    logger.setLevel(logging.NOTSET)

@@ -1,13 +1,24 @@
 """The whole list of settings, against what Kafka 4.3.1 lists."""
 
+import importlib
+import re
 from pathlib import Path
 
 import pytest
 
 from config.catalogue import AREAS, DEFAULTS, KEYS, find_key
-from config.definition import CLUSTER_WIDE, PER_BROKER, READ_ONLY, REFUSED, to_text
+from config.definition import (
+    CLUSTER_WIDE,
+    HONOURED,
+    PER_BROKER,
+    READ_ONLY,
+    REFUSED,
+    Key,
+    to_text,
+)
 from config.keys import topics
 from config.keys.retired import RETIRED
+from config.topic_config import BROKER_WORDS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3-configs.tsv"
 SCOPES = {"-": READ_ONLY, "cluster": CLUSTER_WIDE, "broker": PER_BROKER, "topic": READ_ONLY}
@@ -86,3 +97,29 @@ def test_a_key_is_found_behind_a_listener_prefix() -> None:
     assert find_key(prefixed) is KEYS["sasl.jaas.config"]
     assert find_key("listener.name.inside.nothing") is None
     assert find_key("nothing") is None
+
+
+def test_a_setting_said_to_be_honoured_is_read_somewhere() -> None:
+    """Nothing a person asks for is silently left undone: else it is kept, or refused."""
+    root = Path(__file__).parents[3]
+    code = "\n".join(
+        path.read_text()
+        for package in ("broker", "cli", "cluster", "config", "storage")
+        for path in (root / package).rglob("*.py")
+        if path.parent != root / "config" / "keys"
+    )
+    by_topics = {word for words in BROKER_WORDS.values() for word, _unit in words}
+    constants = {
+        key.name: name
+        for path in (root / "config" / "keys").glob("*.py")
+        for name, key in vars(importlib.import_module(f"{topics.__package__}.{path.stem}")).items()
+        if isinstance(key, Key) and path.stem != "__init__"
+    }
+    unread = {
+        name
+        for name, key in KEYS.items()
+        if key.status == HONOURED
+        and name not in by_topics
+        and not re.search(rf"\.{constants[name]}\b", code)
+    }
+    assert unread == set()
