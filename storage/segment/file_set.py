@@ -85,7 +85,6 @@ class FileSet:
         directory: str,
         base_offset: int,
         max_index_bytes: int,
-        suffix: str,
     ) -> None:
         """Nothing is opened or made."""
         self._disk, self._pool = files
@@ -95,7 +94,7 @@ class FileSet:
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
         self.base_offset = base_offset
-        self.suffix = suffix
+        self.suffix = filenames.NO_SUFFIX
         self.log = PooledFile(self._disk, self._pool, self.path(filenames.LOG))
 
     def path(self, kind: str) -> str:

@@ -70,7 +70,6 @@ class Segment(SegmentReader):
         now_ms: int,
         *,
         existing: bool,
-        suffix: str = filenames.NO_SUFFIX,
     ) -> "Segment":
         """A segment over the files of this base offset, or with new ones.
 
@@ -78,7 +77,7 @@ class Segment(SegmentReader):
         segment's `.log` exists afterwards, empty; what was left of an older one with that name is
         gone.
         """
-        file_set = FileSet(files, directory, base_offset, settings.max_index_bytes, suffix)
+        file_set = FileSet(files, directory, base_offset, settings.max_index_bytes)
         segment = cls(file_set, files.disk, settings.index_interval_bytes, now_ms)
         if existing:
             segment.size = files.disk.file_size(file_set.log.path)
