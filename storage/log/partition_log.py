@@ -19,13 +19,11 @@ from typing import Final
 
 from config.topic_config import LogConfig
 from protocol.errors import ErrorCode, KafkaError
-from protocol.model import NO_TIMESTAMP, TopicPartition
-from protocol.records.batch import RecordBatch, iterate_batches
-from protocol.records.errors import CorruptBatch
+from protocol.model import TopicPartition
 from runtime.disk import Disk
 from storage.errors import StorageError
 from storage.jobs import NO_JOBS, Job, Work
-from storage.log import deletion, offsets, reading, truncation
+from storage.log import appending, deletion, offsets, reading, truncation
 from storage.log.environment import LogEnvironment, LogIdentity
 from storage.log.flushing import Flusher
 from storage.log.recovery import LoadedLog, segment_settings
@@ -42,27 +40,16 @@ from storage.producer.entry import ProducerEntry
 from storage.segment.file_set import SegmentFiles
 from storage.segment.rolling import RollLimits
 from storage.segment.segment import Segment
-from storage.segment.transaction_index import AbortedEntry
 
 logger = logging.getLogger(__name__)
 
 CLIENT: Final = Origin.CLIENT
-REPLICATION: Final = Origin.REPLICATION
-
-
-class OffsetsOutOfOrder(KafkaError):
-    """What a leader sent lies before the end of this log, or goes backwards."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.UNKNOWN_SERVER_ERROR, message)
 
 
 class PartitionLog:
     """See the module. Made by `LogManager`."""
 
     __slots__ = (
-        "_flush_messages",
-        "_roll_limits",
         "_rules",
         "bound_places",
         "config",
@@ -70,6 +57,7 @@ class PartitionLog:
         "disk",
         "environment",
         "epochs",
+        "flush_messages",
         "flushed_end_offset",
         "flusher",
         "generation",
@@ -80,6 +68,7 @@ class PartitionLog:
         "offline",
         "producers",
         "recovery_point",
+        "roll_limits",
         "segments",
         "topic_id",
         "topic_partition",
@@ -196,7 +185,7 @@ class PartitionLog:
         max_timestamp = batch.max_timestamp
         jobs: Sequence[Job] = NO_JOBS
         segment = self.segments.active
-        if segment.should_roll(size, max_timestamp, last_offset, now_ms, self._roll_limits):
+        if segment.should_roll(size, max_timestamp, last_offset, now_ms, self.roll_limits):
             jobs = self.roll(now_ms, base_offset)
             segment = self.segments.active
         result = AppendResult(
@@ -211,105 +200,21 @@ class PartitionLog:
             segment.append(batch.view, last_offset, max_timestamp, last_offset)
             self.log_end_offset = last_offset + 1
         else:
-            self._append_of_producer(segment, batch, prepared.origin, result)
-        if last_offset - self.flushed_end_offset >= self._flush_messages:
+            appending.append_of_producer(self, segment, batch, prepared.origin, result)
+        if last_offset - self.flushed_end_offset >= self.flush_messages:
             jobs = (*jobs, *self.flusher.want(self.log_end_offset))
         if jobs:
             result.jobs = jobs
         return result
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> AppendResult | None:
-        """Write whole batches as the leader gave them, offsets and epochs kept; None without one.
+        """Write whole batches as the leader gave them; None where there is none.
 
-        Every batch is checked before the first is written: CORRUPT_MESSAGE for a wrong checksum,
-        OffsetsOutOfOrder where an offset is not beyond the one before. Gaps are what compaction
-        left and are kept. Dropping batches of an epoch above one's own is up to the caller.
+        See `appending.append_as_follower`.
         """
         if self.offline:
             raise self._is_offline()
-        batches = list(iterate_batches(records))
-        if not batches:
-            return None
-        next_offset = self.log_end_offset
-        for batch in batches:
-            if not batch.crc_ok():
-                raise CorruptBatch(
-                    f"Record is corrupt (stored crc = {batch.crc}) in topic partition "
-                    f"{self.topic_partition}."
-                )
-            if batch.base_offset < next_offset or batch.last_offset_delta < 0:
-                raise OffsetsOutOfOrder(
-                    f"Out of order offset {batch.base_offset} found in append to "
-                    f"{self.topic_partition}: the next one is {next_offset}"
-                )
-            next_offset = batch.next_offset
-        jobs: list[Job] = []
-        position = 0
-        for batch in batches:
-            jobs += self._append_replicated(batch, now_ms)
-            position += batch.size
-        if self.log_end_offset - 1 - self.flushed_end_offset >= self._flush_messages:
-            jobs += self.flusher.want(self.log_end_offset)
-        result = AppendResult(
-            batches[0].base_offset,
-            self.log_end_offset - 1,
-            NO_TIMESTAMP,
-            self.log_start_offset,
-            sum(batch.record_count for batch in batches),
-            position,
-        )
-        result.jobs = jobs
-        return result
-
-    def _append_of_producer(
-        self, segment: Segment, batch: RecordBatch, origin: Origin, result: AppendResult | None
-    ) -> None:
-        """Write a batch with a producer id, unless it repeats one; then `result` tells that one's.
-
-        The producer's state changes only after the write.
-        """
-        producers = self.producers
-        if origin is CLIENT and result is not None:
-            known = producers.duplicate_of(batch)
-            if known is not None:
-                result.base_offset = known.first_offset
-                result.last_offset = known.last_offset
-                result.log_append_time_ms = known.timestamp
-                result.duplicate = True
-                return
-        update = producers.check(batch, origin)
-        last_offset = batch.last_offset
-        segment.append(batch.view, last_offset, batch.max_timestamp, last_offset)
-        self.log_end_offset = last_offset + 1
-        producers.apply(update)
-        completed = update.completed
-        if completed is not None:
-            if completed.is_aborted:
-                entry = AbortedEntry(
-                    completed.producer_id,
-                    completed.first_offset,
-                    completed.last_offset,
-                    producers.last_stable_offset(completed),
-                )
-                segment.append_aborted(entry)
-            producers.complete_transaction(completed)
-
-    def _append_replicated(self, batch: RecordBatch, now_ms: int) -> Sequence[Job]:
-        jobs: Sequence[Job] = NO_JOBS
-        last_offset = batch.last_offset
-        if batch.leader_epoch > self.epochs.latest_epoch:
-            self.epochs.assign(batch.leader_epoch, batch.base_offset)
-        limits = self._roll_limits
-        segment = self.segments.active
-        if segment.should_roll(batch.size, batch.max_timestamp, last_offset, now_ms, limits):
-            jobs = self.roll(now_ms, batch.base_offset)
-            segment = self.segments.active
-        if batch.producer_id < 0:
-            segment.append(batch.view, last_offset, batch.max_timestamp, last_offset)
-            self.log_end_offset = last_offset + 1
-        else:
-            self._append_of_producer(segment, batch, REPLICATION, None)
-        return jobs
+        return appending.append_as_follower(self, records, now_ms)
 
     # Reading.
 
@@ -402,7 +307,7 @@ class PartitionLog:
         """Obey these settings from the next operation on; a segment keeps its index settings."""
         self.config = config
         self._rules = Rules(self.topic_partition, config)
-        self._flush_messages = config.flush_messages - 1
+        self.flush_messages = config.flush_messages - 1
         self._draw_roll_limits()
 
     def _draw_roll_limits(self) -> None:
@@ -413,7 +318,7 @@ class PartitionLog:
             segment_ms = min(segment_ms, config.max_compaction_lag_ms)
         most = min(config.segment_jitter_ms, segment_ms)
         jitter_ms = self.environment.random_below(most) if most > 0 else 0
-        self._roll_limits = RollLimits(config.segment_bytes, segment_ms, jitter_ms)
+        self.roll_limits = RollLimits(config.segment_bytes, segment_ms, jitter_ms)
 
     def new_segment(self, base_offset: int, now_ms: int) -> Segment:
         """An empty segment in the log's directory, kept by the present settings."""
