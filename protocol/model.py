@@ -62,7 +62,7 @@ def topic_id_from_text(text: str) -> TopicId:
     standard = text.replace("-", "+").replace("_", "/")
     try:
         topic_id = binascii.a2b_base64(standard + "=" * (-len(standard) % 4))
-    except binascii.Error as error:
+    except ValueError as error:
         raise ValueError(f"{text!r} is not a topic id: {error}") from error
     if len(topic_id) != 16 or topic_id_to_text(topic_id) != text:
         raise ValueError(f"{text!r} is not a topic id: 22 characters of base64 are")

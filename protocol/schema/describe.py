@@ -124,5 +124,5 @@ def main() -> None:
     sys.stdout.write(render())
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # pragma: no cover (python -m)
     main()

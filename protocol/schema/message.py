@@ -11,7 +11,6 @@ a request, left over is `MalformedFrame`; no other exception leaves a decoder fo
 from collections.abc import Callable, Sequence
 from struct import error as struct_error
 from typing import (
-    TYPE_CHECKING,
     Any,
     ClassVar,
     NamedTuple,
@@ -105,14 +104,13 @@ class Message(metaclass=MessageMeta):
     _decoders: ClassVar[dict[int, Decoder]] = {}
     _encoders: ClassVar[dict[int, Encoder]] = {}
 
-    if not TYPE_CHECKING:
+    def __init__(self, **values: Any) -> None:
+        from protocol.schema.compiler import compile_constructor
 
-        def __init__(self, **values: Any) -> None:
-            from protocol.schema.compiler import compile_constructor
-
-            constructor = compile_constructor(type(self))
-            type(self).__init__ = constructor
-            constructor(self, **values)
+        cls = self.__class__
+        constructor = compile_constructor(cls)
+        cls.__init__ = constructor  # type: ignore[method-assign]  # from now on
+        constructor(self, **values)
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:

@@ -31,6 +31,8 @@ class Source:
 
     def close(self) -> None:
         """End the innermost block."""
+        if self.lines[-1].endswith(":"):
+            self.line("pass")
         self.depth -= 1
 
     def fresh(self, stem: str) -> str:
