@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from cluster.controller.topics import NewTopic, TopicResult
+from cluster.metadata_cache import INTERNAL_TOPICS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.model import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
@@ -65,8 +66,17 @@ class AutoCreation:
         return self._is_enabled()
 
     def begin(self, names: Sequence[str]) -> None:
-        """Create the topics in the background, but for those that are being created already."""
-        fresh = [name for name in dict.fromkeys(names) if name not in self._under_way]
+        """Create the topics in the background, but for those that are being created already.
+
+        An internal topic whose settings are not known is not created: with those of an ordinary
+        one it would lose what is kept in it.
+        """
+        fresh = [
+            name
+            for name in dict.fromkeys(names)
+            if name not in self._under_way
+            and (name in self._internal or name not in INTERNAL_TOPICS)
+        ]
         if fresh:
             self._under_way.update(fresh)
             self._spawn("auto-create-topics", self._run(fresh))

@@ -73,6 +73,13 @@ async def test_internal_topics_have_settings_of_their_own() -> None:
     }
 
 
+async def test_an_internal_topic_of_unknown_settings_is_not_created() -> None:
+    creator = Creator()
+    creator.auto_creation().begin(["__transaction_state"])
+    await creator.finish()
+    assert creator.asked == []
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
