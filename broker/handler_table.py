@@ -99,7 +99,6 @@ def _admin_handlers(services: Services) -> dict[ApiKey, Any]:
     controller = services.controller
     metadata = services.replicas.metadata
     loggers = PythonLoggers()
-    alter = {"config": config, "metadata": metadata, "controller": controller}
     return {
         ApiKey.METADATA: partial(
             handle_metadata,
@@ -126,8 +125,14 @@ def _admin_handlers(services: Services) -> dict[ApiKey, Any]:
         ApiKey.DESCRIBE_CONFIGS: partial(
             handle_describe_configs, config=config, metadata=metadata, loggers=loggers
         ),
-        ApiKey.ALTER_CONFIGS: partial(handle_alter_configs, **alter),
+        ApiKey.ALTER_CONFIGS: partial(
+            handle_alter_configs, config=config, metadata=metadata, controller=controller
+        ),
         ApiKey.INCREMENTAL_ALTER_CONFIGS: partial(
-            handle_incremental_alter_configs, **alter, loggers=loggers
+            handle_incremental_alter_configs,
+            config=config,
+            metadata=metadata,
+            controller=controller,
+            loggers=loggers,
         ),
     }

@@ -4,7 +4,7 @@ prometheus_client takes a tenth of a second to import, so a worker does it after
 ready; a scrape that comes earlier waits for that import.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -121,7 +121,7 @@ def _broker_addresses(metadata: MetadataCache) -> dict[str, str]:
     return addresses
 
 
-def _own_counts(observed: Observed) -> Mapping[Declared, float]:
+def _own_counts(observed: Observed) -> dict[Declared, float]:
     server = observed.socket_server
     done, total = observed.load_progress()
     return {

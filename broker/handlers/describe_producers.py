@@ -56,7 +56,7 @@ def _producers(replicas: ReplicaManager, topic_partition: TopicPartition) -> lis
             last_sequence=producer.last_sequence,
             last_timestamp=producer.last_timestamp,
             coordinator_epoch=producer.coordinator_epoch,
-            current_txn_start_offset=producer.current_txn_first_offset,
+            current_txn_start_offset=producer.transaction_first_offset,
         )
         for producer in log.active_producers()
     ]

@@ -315,5 +315,5 @@ def batch_refusal(records: memoryview, version: int) -> ErrorCode:
 def _holds_batch(rest: memoryview) -> bool:
     if len(rest) < _LENGTH_AND_MAGIC.size:
         return False
-    length, _ = _LENGTH_AND_MAGIC.unpack_from(rest)
+    length: int = _LENGTH_AND_MAGIC.unpack_from(rest)[0]
     return _SMALLEST_LENGTH <= length <= len(rest) - _LOG_OVERHEAD
