@@ -14,7 +14,7 @@ Null data is not empty data. Source: ZkData, KafkaZkClient and AdminZkClient of 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from json import dumps, loads
+from json import JSONDecoder, JSONEncoder
 from typing import Any, NamedTuple
 
 from protocol.model import ZERO_TOPIC_ID, topic_id_from_text, topic_id_to_text
@@ -241,11 +241,15 @@ def encode_broker(
     return _encode(value)
 
 
+_to_json = JSONEncoder(separators=(",", ":")).encode
+_from_json = JSONDecoder().decode
+
+
 def _encode(value: object) -> bytes:
-    return dumps(value, separators=(",", ":")).encode()
+    return _to_json(value).encode()
 
 
 def _decode(data: bytes | None) -> dict[str, Any]:
-    value = loads(data or b"{}")
+    value = _from_json((data or b"{}").decode())
     assert isinstance(value, dict)
     return value

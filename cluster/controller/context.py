@@ -132,10 +132,15 @@ class ControllerContext:
                 self._add(TopicRecord(parts[0], assignment.topic_id, assignment.partitions))
             elif len(parts) == 4 and parts[3] == "state":
                 states.append((parts[0], int(parts[2]), node))
+        decoded: dict[tuple[bytes | None, int], PartitionState] = {}
         for name, index, node in states:
             record = self.topics.get(name)
-            if record is not None and index in record.replicas:
-                record.states[index] = znodes.decode_partition_state(node.data, node.version)
+            if record is None or index not in record.replicas:
+                continue
+            text = (node.data, node.version)
+            if text not in decoded:  # Most partitions of a broker have the same few states.
+                decoded[text] = znodes.decode_partition_state(*text)
+            record.states[index] = decoded[text]
 
     def _add(self, record: TopicRecord) -> None:
         self.topics[record.name] = record
@@ -157,9 +162,10 @@ def creation(plan: TopicPlan, *, has_configs: bool) -> list[Operation]:
 def first_leadership(name: str, states: dict[int, PartitionState]) -> list[Operation]:
     """The nodes that give new partitions their leadership."""
     operations: list[Operation] = []
+    encoded: dict[PartitionState, bytes] = {}
     for index, state in states.items():
+        if state not in encoded:
+            encoded[state] = znodes.encode_partition_state(state)
         operations.append(Create(znodes.partition(name, index)))
-        operations.append(
-            Create(znodes.partition_state(name, index), znodes.encode_partition_state(state))
-        )
+        operations.append(Create(znodes.partition_state(name, index), encoded[state]))
     return operations

@@ -5,7 +5,6 @@ at a time, with other callbacks between. Metadata goes topic by topic, whole, so
 topic with half of its partitions.
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 
 from cluster.controller.messages import (
@@ -16,6 +15,7 @@ from cluster.controller.messages import (
     ReplicaDoors,
     StopReplica,
 )
+from cluster.controller.turns import next_turn
 from protocol.errors import ErrorCode
 from protocol.model import TopicPartition
 
@@ -44,7 +44,7 @@ class Sender:
             answers = self._doors.become_leader_or_follower(self._epoch, chunk)
             errors.update(_failures(answers))
             start += step
-            await _next_turn()
+            await next_turn()
         return errors
 
     async def metadata(
@@ -62,7 +62,7 @@ class Sender:
             start = end
             if start >= len(partitions):
                 return
-            await _next_turn()
+            await next_turn()
 
     async def stop_replicas(self, partitions: Sequence[StopReplica]) -> Errors:
         """Stop or delete replicas."""
@@ -70,18 +70,10 @@ class Sender:
         for start in range(0, len(partitions), _NEW_AT_ONCE):
             chunk = partitions[start : start + _NEW_AT_ONCE]
             errors.update(_failures(self._doors.stop_replicas(self._epoch, chunk)))
-            await _next_turn()
+            await next_turn()
         return errors
 
 
 def _failures(answers: Errors) -> Errors:
     fine = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
     return {tp: error for tp, error in answers.items() if error not in fine}
-
-
-async def _next_turn() -> None:
-    """Let the loop run what is due before going on."""
-    loop = asyncio.get_running_loop()
-    turn = loop.create_future()
-    loop.call_soon(turn.set_result, None)
-    await turn

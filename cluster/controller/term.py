@@ -14,6 +14,7 @@ from cluster.controller.in_sync import without_replica
 from cluster.controller.messages import ReplicaDoors
 from cluster.controller.sender import Sender
 from cluster.controller.topics import Replicas
+from cluster.controller.turns import next_turn
 from cluster.membership import Leadership
 from cluster.store.port import (
     BadVersion,
@@ -28,6 +29,8 @@ from cluster.store.port import (
 from cluster.znodes import PartitionState
 from protocol.errors import ErrorCode, KafkaError
 from protocol.model import TopicPartition
+
+_PARTITIONS_PER_TURN = 500
 
 _logger = logging.getLogger(__name__)
 
@@ -76,7 +79,9 @@ class Term:
     async def announce(self, partitions: Sequence[TopicPartition], *, is_new: bool) -> None:
         """Send LeaderAndIsr, take leadership from replicas that cannot have it, send metadata."""
         states = []
-        for tp in partitions:
+        for count, tp in enumerate(partitions, 1):
+            if count % _PARTITIONS_PER_TURN == 0:
+                await next_turn()
             state = self.context.leader_and_isr(tp, is_new=is_new)
             if state is not None and self.broker_id in state.replicas:
                 states.append(state)
@@ -90,10 +95,14 @@ class Term:
 
     async def send_metadata(self, partitions: Iterable[TopicPartition] = ()) -> None:
         """Tell the live brokers and what is known of the partitions."""
-        described = [self.context.partition_metadata(tp) for tp in partitions]
-        await self.sender.metadata(
-            self.context.brokers.values(), [one for one in described if one is not None]
-        )
+        described = []
+        for count, tp in enumerate(partitions, 1):
+            if count % _PARTITIONS_PER_TURN == 0:
+                await next_turn()
+            one = self.context.partition_metadata(tp)
+            if one is not None:
+                described.append(one)
+        await self.sender.metadata(self.context.brokers.values(), described)
 
     async def elect_leaderless(self, partitions: Iterable[TopicPartition]) -> None:
         """Give leadership to partitions that never had it or whose leader is not alive."""

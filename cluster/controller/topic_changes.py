@@ -29,6 +29,7 @@ from cluster.controller.topics import (
     TopicPolicy,
     TopicResult,
 )
+from cluster.controller.turns import TOPICS_PER_TURN, next_turn
 from cluster.metadata_cache import MetadataCache
 from cluster.store.port import Create, Delete, Operation, Set
 from cluster.znodes import PartitionState
@@ -56,7 +57,9 @@ class TopicChanges:
         live = sorted(self._context.brokers)
         plans: list[TopicPlan] = []
         results = []
-        for topic in wanted:
+        for count, topic in enumerate(wanted, 1):
+            if count % TOPICS_PER_TURN == 0:
+                await next_turn()
             try:
                 plan = topics.plan_topic(
                     topic, self._context.topics, self._context.names, live, self._policy
@@ -141,14 +144,18 @@ class TopicChanges:
     async def _carry_out_creations(self, plans: Sequence[TopicPlan]) -> None:
         operations: list[Operation] = []
         first: dict[str, dict[int, PartitionState]] = {}
-        for plan in plans:
+        for count, plan in enumerate(plans, 1):
+            if count % TOPICS_PER_TURN == 0:
+                await next_turn()
             has_configs = plan.name in self._context.configs["topics"]
             operations += creation(plan, has_configs=has_configs)
             first[plan.name] = self._term.first_states(plan.replicas)
             operations += first_leadership(plan.name, first[plan.name])
         await self._term.write(operations)
         created = []
-        for plan in plans:
+        for count, plan in enumerate(plans, 1):
+            if count % TOPICS_PER_TURN == 0:
+                await next_turn()
             self._context.add(plan).states.update(first[plan.name])
             self._cache.set_topic_overrides(plan.name, plan.configs)
             created += [TopicPartition(plan.name, index) for index in plan.replicas]
@@ -182,6 +189,8 @@ class TopicChanges:
             operations.append(Delete(znodes.delete_topic(name)))
         if operations:
             await self._term.write(operations)
-        for name in names:
+        for count, name in enumerate(names, 1):
+            if count % TOPICS_PER_TURN == 0:
+                await next_turn()
             self._context.remove(name)
             self._cache.set_topic_overrides(name, {})
