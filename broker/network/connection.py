@@ -88,11 +88,6 @@ class Connection:
         """A request is being worked on, or its answer is on its way."""
         return self._pending is not None or self._transmission is not None or self._scheduled
 
-    @property
-    def held(self) -> int:
-        """Bytes of memory its requests hold between turns."""
-        return self._held
-
     def finish(self) -> None:
         """Close when what was received whole is answered; at once when there is nothing."""
         self._finishing = True
@@ -124,7 +119,11 @@ class Connection:
             pending.abandon()
 
     def room_again(self) -> None:
-        """There is memory for a large frame's buffer: go on receiving it."""
+        """There is memory for a large frame's buffer: go on receiving it.
+
+        The wait was ours, so the peer has all its time again before it counts as idle.
+        """
+        self.last_active = self._shared.monotonic()
         if self._fd >= 0 and not self.busy:
             self._read_again()
 

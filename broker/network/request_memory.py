@@ -75,5 +75,15 @@ class RequestMemory:
         self.finished(holder)
 
     def _wake(self) -> None:
-        if self._waiting and (self.used < self._capacity or self._passing is None):
-            self._waiting.popleft().room_again()
+        """Let go on whom there is room for; beyond the cap the first, who passes from now on.
+
+        One who passes and then brings nothing is found by `is_passing`, so nobody waits for ever.
+        """
+        waiting = self._waiting
+        if self.used < self._capacity:
+            self._waiting = deque()
+            for holder in waiting:
+                holder.room_again()
+        elif waiting and self._passing is None:
+            self._passing = waiting.popleft()
+            self._passing.room_again()

@@ -112,7 +112,10 @@ class SocketServer:
             connection.close()
 
     def scan(self) -> None:
-        """Close what was idle too long, or blocks others and brings nothing."""
+        """Close what was idle too long, or blocks others and brings nothing.
+
+        Also the moment when a raised limit on connections takes effect.
+        """
         now = self._shared.monotonic()
         max_idle_ms = self._limits.max_idle_ms()
         idle_since = now - max_idle_ms / 1000 if max_idle_ms >= 0 else -1.0
@@ -134,6 +137,7 @@ class SocketServer:
                     connection.peer.connection_id,
                 )
                 connection.close()
+        self._accept_again()
 
     @property
     def listeners(self) -> list[Listener]:
@@ -196,6 +200,10 @@ class SocketServer:
         if self._stopped is not None:
             if not self._connections and not self._stopped.done():
                 self._stopped.set_result(None)
-        elif not self._limits.connections.full:
+        else:
+            self._accept_again()
+
+    def _accept_again(self) -> None:
+        if not self._limits.connections.full:
             for listener in self._listeners:
                 listener.resume()

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import socket
 import struct
 
 import pytest
@@ -408,3 +409,68 @@ async def test_a_pending_answer_meets_a_connection_lost_in_the_same_turn() -> No
         assert running.handler.pending[0].abandoned
         running.handler.pending[0].answer(b"nobody")
         client.close()
+
+
+def reset(client: Client) -> None:
+    """Leave the way a crashed process does."""
+    client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
+async def test_a_reset_connection_is_closed_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    async with served() as running:
+        client = await running.client()
+        await client.ask(b"e")
+        reset(client)
+        await running.until(lambda: running.server.open_connections == 0)
+        assert caplog.messages == []
+
+
+async def test_a_reset_while_a_request_is_pending_abandons_it() -> None:
+    async with served() as running:
+        client = await running.client()
+        await client.send(frame(b"p"))
+        await running.until(lambda: len(running.handler.pending) == 1)
+        reset(client)
+        await running.until(lambda: running.handler.pending[0].abandoned)
+
+
+async def test_an_answer_to_a_peer_that_left_unnoticed_is_thrown_away() -> None:
+    async with served() as running:
+        for parts in ([b"bytes"], [b"head", Slice(bytes(100_000))]):
+            running.handler.pending.clear()
+            client = await running.client()
+            await client.send(frame(b"p"))
+            await running.until(lambda: len(running.handler.pending) == 1)
+            await client.send(frame(b"emore"))  # reading stops here
+            await asyncio.sleep(0.01)
+            reset(client)
+            await asyncio.sleep(0.01)
+            running.handler.pending[0].answer(*parts)
+            assert running.server.open_connections == 0
+            assert [one.released for one in parts if isinstance(one, Slice)] in ([], [1])
+
+
+async def test_a_pending_request_behind_answers_that_cannot_be_sent_is_abandoned() -> None:
+    async with served() as running:
+        client = await running.client()
+        await client.send(frame(b"p") + frame(b"eone") + frame(b"ptwo"))
+        await running.until(lambda: len(running.handler.pending) == 1)
+        await client.send(frame(b"emore"))
+        await asyncio.sleep(0.01)
+        running.handler.pending[0].answer()
+        reset(client)
+        await running.until(lambda: running.server.open_connections == 0)
+        assert all(pending.abandoned for pending in running.handler.pending[1:])
+
+
+async def test_a_reset_in_the_middle_of_an_answer_ends_it() -> None:
+    async with served(send_buffer_bytes=16_384) as running:
+        big = Slice(bytes(4 << 20))
+        running.handler.slices.append([b"head", big])
+        client = await running.client(receive_buffer_bytes=16_384)
+        await client.send(frame(b"s"))
+        await client.receive(1000)
+        reset(client)
+        await running.until(lambda: running.server.open_connections == 0)
+        assert big.released == 1

@@ -33,20 +33,22 @@ def test_at_the_cap_one_passes_and_the_others_wait_in_order() -> None:
     assert memory.room_for(passing) == 1000
     memory.finished(passing)
     assert (second.woken, third.woken) == (1, 0)
+    assert memory.is_passing(second)
     assert memory.room_for(second) == 1000
 
 
-def test_memory_given_back_wakes_the_first_that_waits() -> None:
+def test_memory_given_back_below_the_cap_wakes_all_that_wait() -> None:
     memory = RequestMemory(1000)
-    passing, waiting = Holder(), Holder()
+    passing, first, second = Holder(), Holder(), Holder()
     memory.change(1500)
-    memory.room_for(passing)
-    memory.room_for(waiting)
+    for holder in (passing, first, second):
+        memory.room_for(holder)
     memory.change(-400)
-    assert waiting.woken == 0
+    assert (first.woken, second.woken) == (0, 0)
     memory.change(-400)
-    assert waiting.woken == 1
-    assert memory.room_for(waiting) == 300
+    assert (first.woken, second.woken) == (1, 1)
+    assert memory.waiting == 0
+    assert memory.room_for(second) == 300
 
 
 def test_a_closed_connection_neither_waits_nor_passes() -> None:

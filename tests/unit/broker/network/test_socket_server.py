@@ -4,10 +4,18 @@ import asyncio
 import logging
 import socket
 import struct
+from functools import partial
 
 import pytest
 
+from broker.dispatch import Dispatcher
+from broker.handlers.api_versions import NO_FEATURES, advertised, handle_api_versions
 from broker.network.socket_server import STALLED_S
+from broker.request_metrics import RequestMetricsRegistry
+from protocol.api_keys import ApiKey
+from protocol.headers import encode_request
+from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from runtime.supervisor import Supervisor
 from tests.support.network import Client, frame, served
 
 
@@ -153,3 +161,45 @@ async def test_many_idle_connections_hold_no_buffers() -> None:
         assert running.server.held_bytes == 0
         for client in clients:
             client.close()
+
+
+async def test_a_raised_limit_takes_effect_with_the_next_scan() -> None:
+    allowed = [1]
+    async with served() as running:
+        running.limits._max_in_all = lambda: allowed[0]
+        first, second = await running.client(), await running.client()
+        await first.ask(b"e")
+        await second.send(frame(b"enow"))
+        await asyncio.sleep(0.01)
+        assert running.server.open_connections == 1
+        allowed[0] = 2
+        running.server.scan()
+        assert await second.receive_frame() == b"now"
+        first.close()
+        second.close()
+
+
+async def test_kafka_requests_are_answered_over_a_socket() -> None:
+    loop = asyncio.get_running_loop()
+    async with served() as running:
+        handle = partial(
+            handle_api_versions,
+            api_versions=advertised([ApiKey.API_VERSIONS]),
+            features=NO_FEATURES,
+        )
+        metrics = RequestMetricsRegistry()
+        running.server._shared.handler = Dispatcher(
+            {ApiKey.API_VERSIONS: handle}, Supervisor(loop), running.clock.monotonic, metrics
+        )
+        client = await running.client()
+        request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+        for version in (0, 3, 4):
+            await client.send(encode_request(request, version, 7, "client"))
+            response = ApiVersionsResponse.decode(await client.receive_frame(), version, 4)
+            assert response.error_code == 0
+            assert [api.api_key for api in response.api_keys] == [18]
+        assert metrics.of("ApiVersions").count == 3
+        await client.send(frame(b"\0\x03\0\x08\0\0\0\x01\xff\xff"))
+        assert await client.at_end()
+        assert metrics.bad_frames == 1
+        client.close()
