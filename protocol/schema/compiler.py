@@ -28,6 +28,7 @@ _DECODER_NAMES: Final[dict[str, object]] = {
     "null_of": primitives.null_of,
     "bad_length": primitives.bad_length,
     "too_many": primitives.too_many,
+    "too_many_items": primitives.too_many_items,
     "wrong_size": primitives.wrong_size,
 }
 

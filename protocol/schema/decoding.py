@@ -24,7 +24,10 @@ class DecoderSource(Source):
         super().__init__("def decode(data, view, p):", names)
         self.version = version
         self.flexible = cls.is_flexible(version)
+        self.limited = cls.item_limit is not None
         self.line("end = len(data)")
+        if self.limited:
+            self.line(f"left = {cls.item_limit}")
         self._struct(cls, "m")
         self._flush()
         self.open("if p > end:" if cls.ignores_trailing_bytes else "if p != end:")
@@ -150,6 +153,11 @@ class DecoderSource(Source):
     def _items(self, field: Field, target: str) -> None:
         items = self.fresh("items")
         item = self.fresh("item")
+        if self.limited:
+            self.line("left -= n")
+            self.open("if left < 0:")
+            self.line("raise too_many_items(left)")
+            self.close()
         self.line(f"{target} = {items} = []")
         self.open("for _ in range(n):")
         if isinstance(field.of, str):

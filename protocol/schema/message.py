@@ -101,6 +101,8 @@ class Message(metaclass=MessageMeta):
     holds_records: ClassVar[bool]
     """Whether values carry record batches: only such messages are rightly megabytes large."""
     ignores_trailing_bytes: ClassVar[bool] = False
+    item_limit: ClassVar[int | None] = None
+    """Strings and structs in all arrays of one message together, where a stranger may send it."""
     _decoders: ClassVar[dict[int, Decoder]] = {}
     _encoders: ClassVar[dict[int, Encoder]] = {}
 
@@ -201,6 +203,8 @@ class Request(Message):
 
     ignores_trailing_bytes: ClassVar[bool] = True
     """As Kafka does: librdkafka 2.15 leaves three bytes behind a Metadata v13 for all topics."""
+    item_limit: ClassVar[int | None] = 250_000
+    """An item takes three bytes of a frame, but 200 of memory and half a microsecond to make."""
     api_key: ClassVar[ApiKey]
     advertised_from: ClassVar[int]
     """Lowest version ApiVersions tells; below the lowest served one where old clients need that."""

@@ -109,6 +109,11 @@ def too_many(count: int, remaining: int) -> MalformedFrame:
     return MalformedFrame(f"an array of {count} items in {remaining} bytes")
 
 
+def too_many_items(excess: int) -> MalformedFrame:
+    """The error for a request that would fill the memory with small things."""
+    return MalformedFrame(f"{-excess} items more than a request may hold")
+
+
 def wrong_size(position: int, end: int) -> MalformedFrame:
     """The error for a message, or a tagged field, that ends elsewhere than it should."""
     return MalformedFrame(f"ends at byte {position}, not {end}")

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from protocol.errors import ErrorCode, MalformedFrame
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from protocol.schema.message import (
     REQUESTS,
     Failure,
@@ -140,6 +141,20 @@ def test_items_that_take_no_bytes_are_still_counted_against_the_frame() -> None:
     assert Crowd.decode(crowd.encode(1), 1) == crowd
     with pytest.raises(MalformedFrame, match="1 items in 0 bytes"):
         Crowd.decode(crowd.encode(0), 0)
+
+
+def test_a_request_holds_a_bounded_number_of_items_in_all_its_arrays() -> None:
+    limit = FetchRequest.item_limit
+    assert limit is not None
+    topic = FetchTopic(partitions=[FetchPartition()])
+    for topics in ([FetchTopic()] * (limit + 1), [topic] * (limit // 2 + 1)):
+        with pytest.raises(MalformedFrame, match="items more than a request may hold"):
+            FetchRequest.decode(FetchRequest(topics=topics).encode(12), 12)
+    numbers = ForgottenTopic(partitions=[1] * (limit + 1))
+    fitting = FetchRequest(topics=[topic] * 9, forgotten_topics_data=[numbers])
+    assert FetchRequest.decode(fitting.encode(12), 12) == fitting
+    many = Toy(names=[""] * (limit + 1))
+    assert Toy.decode(many.encode(1), 1) == many
 
 
 def test_a_struct_that_a_version_lacks_is_a_default_one() -> None:

@@ -12,6 +12,7 @@ from protocol.schema.primitives import (
     read_varint,
     skip_tags,
     too_many,
+    too_many_items,
     write_string_length,
     write_varint,
     wrong_size,
@@ -85,4 +86,5 @@ def test_minus_one_is_null_and_no_other_negative_length() -> None:
 def test_errors_tell_the_numbers() -> None:
     assert "-1" in str(bad_length(-1))
     assert "9 items in 4 bytes" in str(too_many(9, 4))
+    assert "3 items more" in str(too_many_items(-3))
     assert "byte 7, not 8" in str(wrong_size(7, 8))
