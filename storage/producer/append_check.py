@@ -8,8 +8,9 @@ producer unknown, or known without an epoch       any sequence
 plain batch while a transaction is open           INVALID_TXN_STATE
 marker of an older coordinator                    TRANSACTION_COORDINATOR_FENCED
 ```
-Clients pass all of them, coordinators the epochs only; of what is replicated or read back from the
-log nothing is questioned.
+Clients pass all of them, coordinators all but those about sequences; of what is replicated or read
+back from the log nothing is questioned (Kafka questions a plain batch in a transaction even there,
+and then cannot open the log).
 Source: ProducerAppendInfo.java (4.3), KIP-98, KIP-360, KIP-890.
 """
 
@@ -85,7 +86,7 @@ def check_data(context: AppendContext, batch: RecordBatch) -> ProducerUpdate:
                 _check_sequence(context, entry, batch)
     is_transactional = batch.is_transactional
     open_offset = NO_OFFSET if entry is None else entry.transaction_first_offset
-    if open_offset != NO_OFFSET and not is_transactional:
+    if open_offset != NO_OFFSET and not is_transactional and origin != Origin.REPLICATION:
         raise KafkaError(
             ErrorCode.INVALID_TXN_STATE,
             f"Expected transactional write from producer {batch.producer_id} at offset "

@@ -107,7 +107,8 @@ class FileSlice:
 class PooledFile:
     """A file by its path. `fd` is its descriptor while it is open, else -1.
 
-    On the hot path: take `fd`, call `open()` if it is -1, set `used`.
+    On the hot path: take `fd`; call `open()` if it is -1, else set `used`. So a file used once only
+    is the first to go.
     """
 
     __slots__ = ("_disk", "_era", "_pool", "_shared", "fd", "path", "used")
@@ -126,7 +127,8 @@ class PooledFile:
         """The descriptor, opened and admitted to the pool if need be."""
         if self._shared is None:
             self._open(create=False)
-        self.used = True
+        else:
+            self.used = True
         return self.fd
 
     def create(self) -> int:
@@ -149,10 +151,8 @@ class PooledFile:
 
     def slice(self, position: int, nbytes: int) -> FileSlice:
         """A slice that holds the descriptor."""
-        if self._shared is None:
-            self.open()
+        self.open()
         assert self._shared is not None
-        self.used = True
         return FileSlice(self._disk, self._shared, self._era, position, nbytes)
 
     def truncate(self, size: int) -> None:

@@ -9,6 +9,7 @@ Source: LogSegment.read, translateOffset, FileRecords.searchForOffsetFromPositio
 from collections.abc import Iterator
 
 from protocol.records.batch import MAGIC, RecordBatch
+from protocol.records.errors import CorruptBatch
 from runtime.disk import Disk
 from storage.segment.batch_scan import BatchHeader, Read, scan_headers, scan_whole
 from storage.segment.file_records import FileSlice
@@ -129,12 +130,8 @@ class SegmentReader:
             return header.base_offset, header.position, header.size
         if not self.size or offset >= self.next_offset != UNKNOWN:
             return None
-        log = self._log
-        if log.fd < 0:
-            log.open()
-        log.used = True
         _, position = self.offset_index.lookup(offset)
-        for header in self._headers_of(log.fd, position):
+        for header in self._headers_of(self._log.open(), position):
             if header.last_offset >= offset:
                 return header.base_offset, header.position, header.size
         return None
@@ -197,10 +194,9 @@ class SegmentReader:
             self._disk.close(fd)
 
     def _header_at(self, position: int) -> BatchHeader:
-        fd = self._log.fd
-        if fd < 0:
-            fd = self._log.open()
-        return next(self._headers_of(fd, position))
+        for header in self._headers_of(self._log.open(), position):
+            return header
+        raise CorruptBatch(f"no whole batch at position {position} of {self._log.path}")
 
     def _headers_of(self, fd: int, position: int) -> Iterator[BatchHeader]:
         return scan_headers(_reader(self._disk, fd), position, self.size)

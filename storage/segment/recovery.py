@@ -12,10 +12,10 @@ from protocol.records.errors import CorruptBatch, MalformedRecords
 from runtime.disk import Disk
 from storage import filenames
 from storage.epochs import LeaderEpochCache
-from storage.errors import InvalidIndexOffsetError
 from storage.producer.state import ProducerState
 from storage.segment.batch_scan import BatchHeader, check, scan_whole
 from storage.segment.segment import Segment
+from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 from storage.segment.transaction_index import AbortedEntry
 
 
@@ -52,8 +52,8 @@ def recover_segment(
             for header, view in scan_whole(read, 0, length):
                 _take(segment, header, check(header, view), producers, epochs)
                 batches += 1
-        except (CorruptBatch, MalformedRecords, InvalidIndexOffsetError) as error:
-            reason = str(error)
+        except (CorruptBatch, MalformedRecords) as error:
+            reason = error.message
         truncated = length - segment.size
         if truncated:
             reason = reason or "the last batch is incomplete"
@@ -73,16 +73,17 @@ def _take(
 ) -> None:
     """Count one valid batch. batch is None for a message of format 0 or 1."""
     if header.base_offset < segment.next_offset:
-        raise InvalidIndexOffsetError(
+        raise CorruptBatch(
             f"offset {header.base_offset} is below the expected {segment.next_offset}"
         )
+    if header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+        raise CorruptBatch(f"offset {header.last_offset} is out of the segment's range")
+    aborted = None if batch is None else replay_batch(producers, batch)
     segment.recovered(header)
     if header.leader_epoch >= 0 and header.leader_epoch > epochs.latest_epoch:
         epochs.assign(header.leader_epoch, header.base_offset)
-    if batch is not None:
-        aborted = replay_batch(producers, batch)
-        if aborted is not None:
-            segment.append_aborted(aborted)
+    if aborted is not None:
+        segment.append_aborted(aborted)
 
 
 def replay_batch(producers: ProducerState, batch: RecordBatch) -> AbortedEntry | None:

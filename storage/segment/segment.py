@@ -126,8 +126,8 @@ class Segment(SegmentReader):
         """Write one whole batch at the end; the position it starts at.
 
         InvalidIndexOffsetError, before anything is written, if the offset does not fit the segment.
-        The indexes must have room, which `should_roll` sees to. Kafka passes the last offset as
-        offset_of_max_timestamp.
+        An index without room, which `should_roll` tells of, only makes later searches walk further.
+        Kafka passes the last offset as offset_of_max_timestamp.
         """
         if not self._prepared:
             self._prepare_append()
@@ -137,7 +137,8 @@ class Segment(SegmentReader):
         fd = log.fd
         if fd < 0:
             fd = log.open()
-        log.used = True
+        else:
+            log.used = True
         position = self.size
         size = self._disk.pwrite(fd, data, position)
         self._appended(position, size, last_offset, max_timestamp, offset_of_max_timestamp)
@@ -179,7 +180,7 @@ class Segment(SegmentReader):
             self._max_timestamp = max_timestamp
             self._offset_of_max_timestamp = offset_of_max_timestamp
         since = self._bytes_since_index_entry
-        if since > self._index_interval:
+        if since > self._index_interval and self.full_index is None:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
             self._find_full_index()
@@ -358,9 +359,7 @@ class Segment(SegmentReader):
         self._prepared = True
 
     def recovered(self, header: BatchHeader) -> None:
-        """Count a valid batch as if it had just been appended."""
-        if not 0 <= header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET:
-            raise self._out_of_range(header.last_offset)
+        """Count a valid batch, its offsets in range, as if it had just been appended."""
         self._appended(
             header.position,
             header.size,

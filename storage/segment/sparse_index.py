@@ -95,11 +95,7 @@ class SparseIndex:
                 return self._floor_in_file(fd, target, field)
             finally:
                 self._disk.close(fd)
-        file = self._file
-        if file.fd < 0:
-            file.open()
-        file.used = True
-        return self._floor_in_file(file.fd, target, field)
+        return self._floor_in_file(self._file.open(), target, field)
 
     def _floor_in_file(self, fd: int, target: int, field: int) -> tuple[int, int, int]:
         unpack, size, pread = self.layout.unpack, self.layout.size, self._disk.pread
