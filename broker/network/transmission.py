@@ -50,6 +50,10 @@ class FileSlice(Protocol):
     def nbytes(self) -> int:
         """How many bytes are promised."""
 
+    @property
+    def intact(self) -> bool:
+        """The log was not truncated below the end of these bytes."""
+
     def read(self) -> bytes:
         """All of it; fewer bytes when the file is shorter."""
 
@@ -104,8 +108,9 @@ def worth_reading(part: FileSlice) -> bool:
 
 
 def read_whole(part: FileSlice) -> bytes:
-    """The slice as bytes, released. Raises BrokenAnswer when the file is shorter."""
+    """The slice as bytes, released. Raises BrokenAnswer when they are not all there."""
     try:
+        _refuse_truncated(part)
         data = part.read()
     finally:
         part.release()
@@ -244,5 +249,5 @@ class Transmission:
 
 
 def _refuse_truncated(part: FileSlice) -> None:
-    if getattr(part, "truncated", False):
+    if not part.intact:
         raise BrokenAnswer("the log was truncated while it was being sent")

@@ -37,7 +37,7 @@ class Slice:
             self.fd = os.dup(file.fileno())
         self.position = position
         self.nbytes = len(data) if promised is None else promised
-        self.truncated = False
+        self.intact = True
         self.released = 0
 
     def read(self) -> bytes:

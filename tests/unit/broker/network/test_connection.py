@@ -280,7 +280,7 @@ async def test_a_log_truncated_under_a_slice_closes_the_connection() -> None:
         client = await running.client(receive_buffer_bytes=16_384)
         await client.send(frame(b"s"))
         await client.receive(1000)
-        cut.truncated = True
+        cut.intact = False
         assert len(await client.receive(5 << 20)) < 4 << 20
         assert cut.released == 1
         client.close()

@@ -114,7 +114,7 @@ def test_released_means_every_slice_once(ends: tuple[socket.socket, socket.socke
 def test_a_truncated_slice_is_not_sent(ends: tuple[socket.socket, socket.socket]) -> None:
     left, right = ends
     data = Slice(bytes(20_000))
-    data.truncated = True
+    data.intact = False
     transmission = Transmission([data])
     with pytest.raises(BrokenAnswer, match="truncated"):
         transmission.advance(left)
@@ -175,7 +175,7 @@ def test_a_cold_piece_beyond_the_end_breaks_the_answer(
     transmission = Transmission([data])
     with pytest.raises(BrokenAnswer):
         transmission.cold_piece(left).send()
-    data.truncated = True
+    data.intact = False
     with pytest.raises(BrokenAnswer):
         transmission.cold_piece(left)
     transmission.release()
@@ -195,3 +195,11 @@ def test_a_short_file_read_whole_is_released_and_refused() -> None:
     with pytest.raises(BrokenAnswer):
         read_whole(short)
     assert short.released == 1
+
+
+def test_a_truncated_slice_is_not_read_either() -> None:
+    cut = Slice(b"abc")
+    cut.intact = False
+    with pytest.raises(BrokenAnswer, match="truncated"):
+        read_whole(cut)
+    assert cut.released == 1
