@@ -17,6 +17,12 @@ from protocol.messages.produce import (
 )
 from pytest_tidelog.broker import Broker
 
+EAGER_RETENTION: dict[str, object] = {
+    "log.retention.check.interval.ms": 1000,
+    "log.initial.task.delay.ms": 1000,
+}
+"""So that a figure about deletion need not wait for five minutes."""
+
 
 class Target(Protocol):
     """Something that takes produce requests; `restartable` ones can be started and killed."""
@@ -29,6 +35,10 @@ class Target(Protocol):
     @property
     def pid(self) -> int:
         """The process whose tree is measured."""
+
+    @property
+    def data_dir(self) -> Path:
+        """Where its logs are; only of restartable targets."""
 
     def start(self) -> None:
         """Start it on the data it has; returns as soon as the process exists."""
@@ -68,14 +78,18 @@ class Tidelog:
     host = "127.0.0.1"
     restartable = True
 
-    def __init__(self, folder: Path, overrides: dict[str, object] | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.port = free_port()
-        self.broker = Broker(folder / "tidelog", overrides)
+        self.broker = Broker(folder / "tidelog", EAGER_RETENTION)
         self.broker.address = f"{self.host}:{self.port}"
 
     @property
     def pid(self) -> int:
         return self.broker.pid
+
+    @property
+    def data_dir(self) -> Path:
+        return self.broker.data_dir
 
     def start(self) -> None:
         self.broker.spawn()
@@ -116,6 +130,10 @@ class Floor:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def data_dir(self) -> Path:
+        return self._file.parent
+
     def start(self) -> None:
         """It runs since it was made."""
 
@@ -144,6 +162,10 @@ class Peer:
     def pid(self) -> int:
         return self._pid
 
+    @property
+    def data_dir(self) -> Path:
+        raise LookupError(f"where {self.name} keeps its logs is not known")
+
     def start(self) -> None:
         """It runs already."""
 
@@ -171,6 +193,10 @@ class Kafka:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    @property
+    def data_dir(self) -> Path:
+        return self._folder / "data"
 
     def start(self) -> None:
         settings = self._folder / "server.properties"
@@ -213,6 +239,7 @@ class Kafka:
             "controller.listener.names=CONTROLLER\n"
             f"log.dirs={self._folder / 'data'}\n"
             "offsets.topic.replication.factor=1\n"
+            + "".join(f"{key}={value}\n" for key, value in EAGER_RETENTION.items())
         )
         subprocess.run(
             [

@@ -6,7 +6,6 @@ serves Tidelog, Kafka and other peers.
 
 import socket
 import struct
-from collections.abc import Iterator
 
 from protocol.api_keys import ApiKey
 from protocol.messages.create_topics import (
@@ -15,6 +14,12 @@ from protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from protocol.messages.produce import (
     PartitionProduceData,
@@ -79,25 +84,26 @@ class Connection:
         self.socket = socket.create_connection((host, port), TIMEOUT_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = bytearray(4 << 20)
+        self._view = memoryview(self._buffer)
         self._filled = 0
+        self._answered = 0
 
     def call(self, request: bytes) -> memoryview:
         """Send one frame and return the response body behind its flexible header."""
         self.socket.sendall(request)
-        return next(self.responses())[5:]
+        return self.response()[5:]
 
-    def responses(self) -> Iterator[memoryview]:
-        """Responses as they come, each without its size; a view is good until the next one."""
+    def response(self) -> memoryview:
+        """The next response without its size; the view is good until the one after it."""
+        rest = self._view[self._answered : self._filled]
+        self._view[: len(rest)] = bytes(rest)
+        self._filled = len(rest)
         while True:
-            while self._filled >= 4:
-                size = int.from_bytes(self._buffer[:4], "big")
-                if self._filled < size + 4:
-                    break
-                yield memoryview(self._buffer)[4 : size + 4]
-                rest = self._buffer[size + 4 : self._filled]
-                self._buffer[: len(rest)] = rest
-                self._filled = len(rest)
-            received = self.socket.recv_into(memoryview(self._buffer)[self._filled :])
+            if self._filled >= 4:
+                self._answered = 4 + int.from_bytes(self._buffer[:4], "big")
+                if self._filled >= self._answered:
+                    return self._view[4 : self._answered]
+            received = self.socket.recv_into(self._view[self._filled :])
             if received == 0:
                 raise ConnectionError("the broker closed the connection")
             self._filled += received
@@ -107,7 +113,9 @@ class Connection:
         self.socket.close()
 
 
-def create_topic(connection: Connection, name: str, partitions: int, **configs: str) -> None:
+def create_topic(
+    connection: Connection, name: str, partitions: int, configs: dict[str, str]
+) -> None:
     """Create a topic and wait until every partition has a leader."""
     from protocol.messages.create_topics import CreatableTopicConfig
 
@@ -125,6 +133,19 @@ def create_topic(connection: Connection, name: str, partitions: int, **configs: 
     assert error in (0, 36), f"cannot create {name}: error {error}"
     while led_partitions(connection, name) < partitions:
         pass
+
+
+def alter_topic(connection: Connection, name: str, configs: dict[str, str]) -> None:
+    """Set configs of a topic."""
+    settings = [
+        AlterableConfig(name=key, config_operation=0, value=value) for key, value in configs.items()
+    ]
+    resource = AlterConfigsResource(resource_type=2, resource_name=name, configs=settings)
+    request = IncrementalAlterConfigsRequest(resources=[resource])
+    body = connection.call(frame(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, request.encode(1)))
+    error = IncrementalAlterConfigsResponse.decode(body, 1).responses[0].error_code
+    assert error == 0, f"cannot alter {name}: error {error}"
+    connection.close()
 
 
 def led_partitions(connection: Connection, name: str) -> int:
