@@ -127,7 +127,7 @@ class EmbeddedStore:
             try:
                 result = work(tree, changes)
             except BaseException as raised:
-                error = raised
+                error = tree.failure(raised)
             self._post(self._deliver, changes, future, result, error)
         tree.close()
         self._post(_settle, self._ended, None, None)

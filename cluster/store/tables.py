@@ -127,7 +127,6 @@ class Tree:
 
     def multi(self, operations: "list[Operation]", changes: list[Change]) -> list[Outcome]:
         """Do all or none in one transaction; what changed is added to `changes`."""
-        import sqlite3
 
         execute = self._connection.execute
         outcomes: list[Outcome] = []
@@ -146,10 +145,17 @@ class Tree:
             changes.clear()
             if self._connection.in_transaction:
                 execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
-                raise StoreFailed(f"{self._file}: {error}") from error
-            raise
+            failure = self.failure(error)
+            if failure is error:
+                raise
+            raise failure from error
         return outcomes
+
+    def failure(self, error: BaseException) -> BaseException:
+        """What the caller is told of an error: SQLite's own as StoreFailed, others as they are."""
+        import sqlite3
+
+        return StoreFailed(f"{self._file}: {error}") if isinstance(error, sqlite3.Error) else error
 
     def remove_ephemerals(self) -> None:
         """Forget nodes whose creator is gone; durable with the next commit."""

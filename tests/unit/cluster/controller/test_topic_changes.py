@@ -58,3 +58,19 @@ async def test_growth_takes_manual_assignments() -> None:
     assert result.error is ErrorCode.NONE
     assert len(machine.directories) == 3
     await machine.stop()
+
+
+async def test_hundreds_of_topics_come_and_go_in_one_request_each() -> None:
+    machine = Machine()
+    await machine.prepare()
+    process = await machine.start()
+    before = machine.store.changes
+    names = [f"t{n}" for n in range(250)]
+    created = await process.controller.create_topics([NewTopic(name) for name in names])
+    assert [one.name for one in created] == names
+    assert machine.store.changes == before + 1
+    deleted = await process.controller.delete_topics([TopicReference(name) for name in names])
+    assert {one.name for one in deleted} == set(names)
+    assert machine.store.changes == before + 3
+    assert process.metadata.topics() == {}
+    await machine.stop()

@@ -89,9 +89,29 @@ async def test_a_second_process_is_refused(stores: EmbeddedStores) -> None:
         await stores.open()
 
 
+async def test_a_read_that_sqlite_refuses_is_a_failure_of_the_store(
+    stores: EmbeddedStores,
+) -> None:
+    store = await stores.open()
+    assert isinstance(store, EmbeddedStore)
+    await store._call(lambda tree, _: tree._connection.execute("DROP TABLE node"))
+    with pytest.raises(StoreFailed, match="no such table"):
+        await store.get("/")
+
+
 async def test_a_write_that_sqlite_refuses_fails_alone(stores: EmbeddedStores) -> None:
     store = await stores.open()
     unencodable = "/\ud800"
     with pytest.raises((StoreFailed, UnicodeEncodeError)):
         await store.create(unencodable)
     assert await store.create("/a") == "/a"
+
+
+def test_a_store_whose_loop_was_closed_ends_quietly(tmp_path: pathlib.Path) -> None:
+    loop = asyncio.new_event_loop()
+    store = loop.run_until_complete(EmbeddedStore.open(str(tmp_path / "s")))
+    loop.close()
+    store._queue.put((lambda tree, changes: tree.get("/"), None))  # type: ignore[arg-type]
+    store._queue.put(None)
+    store._thread.join(timeout=10)
+    assert not store._thread.is_alive()

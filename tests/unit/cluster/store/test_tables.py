@@ -76,3 +76,15 @@ def test_a_failing_disk_is_told_and_leaves_the_tree_as_it_was(tmp_path: pathlib.
     assert tree.get("/a") is None
     tree.multi([Create("/a")], [])
     tree.close()
+
+
+def test_a_close_on_a_failing_disk_leaves_the_ephemerals_to_the_next_opening(
+    tmp_path: pathlib.Path,
+) -> None:
+    tree = Tree.open(str(tmp_path / "store"))
+    tree.multi([Create("/a", ephemeral=True)], [])
+    tree._connection.execute("PRAGMA query_only = ON")
+    tree.close()
+    again = Tree.open(str(tmp_path / "store"))
+    assert again.get("/a") is None
+    again.close()
