@@ -1,10 +1,10 @@
 """A replica manager over real logs on a disk in memory, with turns, timers and jobs by hand.
 
-    broker = ReplicaBroker()
-    broker.create("t", partitions=2)
-    broker.turn()           what was deferred runs
-    broker.advance(500)     time passes, timers that are due fire
-    broker.run_jobs()       background work that storage asked for is planned, done and committed
+broker = ReplicaBroker()
+broker.create("t", partitions=2)
+broker.turn()           what was deferred runs
+broker.advance(500)     time passes, timers that are due fire
+broker.run_jobs()       background work that storage asked for is planned, done and committed
 """
 
 import itertools
@@ -179,9 +179,7 @@ def topic_id_of(topic):
 
 def records_of(*values, now_ms=1_700_000_000_000, **batch):
     """One batch of records with these values, as a producer sends it."""
-    records = [
-        Record(offset, now_ms, None, value, []) for offset, value in enumerate(values)
-    ]
+    records = [Record(offset, now_ms, None, value, []) for offset, value in enumerate(values)]
     return memoryview(bytearray(build_batch(records, **batch)))
 
 

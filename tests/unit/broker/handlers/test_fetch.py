@@ -1,0 +1,246 @@
+"""Fetch: sessions, long polls, limits, and what a response says of each partition."""
+
+import pytest
+
+from broker.context import Parked
+from broker.handlers.fetch import handle_fetch
+from broker.replication.fetch_session_cache import FetchSessionCache
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from protocol.model import TopicPartition
+from tests.support.replicas import Delivery, ReplicaBroker, context_of, topic_id_of
+
+TP = TopicPartition("t", 0)
+
+
+class FetchingBroker(ReplicaBroker):
+    def __init__(self):
+        super().__init__()
+        self.sessions = FetchSessionCache(10, lambda n: len(self.sessions) + 1)
+        self.fetch_max_bytes = 1 << 26
+
+    def fetch(self, request, version=12):
+        result = handle_fetch(
+            context_of(version),
+            request,
+            replicas=self.replicas,
+            sessions=self.sessions,
+            clock=self.clock,
+            fetch_max_bytes=lambda: self.fetch_max_bytes,
+        )
+        return Delivery(result)
+
+
+@pytest.fixture
+def broker():
+    made = FetchingBroker()
+    made.create("t", partitions=3)
+    yield made
+
+
+def asked(*partitions, topic="t", topic_id=None, **options):
+    """(index, offset) or (index, offset, max bytes) of one topic."""
+    wanted = [
+        FetchPartition(
+            partition=index, fetch_offset=offset, partition_max_bytes=(*most, 1 << 20)[0]
+        )
+        for index, offset, *most in partitions
+    ]
+    one = FetchTopic(topic=topic, partitions=wanted)
+    if topic_id is not None:
+        one = FetchTopic(topic_id=topic_id, partitions=wanted)
+    defaults = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1 << 20}
+    return FetchRequest(topics=[one] if partitions else [], **{**defaults, **options})
+
+
+def told(response):
+    """(index, code, bytes) of each partition, records released."""
+    rows = []
+    for topic in response.responses:
+        for data in topic.partitions:
+            records = data.records
+            nbytes = records.nbytes if hasattr(records, "release") else len(records)
+            if hasattr(records, "release"):
+                records.release()
+            rows.append((data.partition_index, data.error_code, nbytes))
+    return rows
+
+
+def test_records_there_are_told_at_once(broker):
+    broker.append()
+    size = broker.partition().log.size
+    delivery = broker.fetch(asked((0, 0)))
+    (data,) = delivery.reply.responses[0].partitions
+    assert (data.high_watermark, data.last_stable_offset, data.log_start_offset) == (1, 1, 0)
+    assert data.aborted_transactions is None
+    assert told(delivery.reply) == [(0, 0, size)]
+    assert broker.replicas.meters.topics["t"].bytes_out == size
+
+
+def test_at_the_high_watermark_a_fetch_is_parked_until_an_append(broker):
+    delivery = broker.fetch(asked((0, 0)))
+    assert delivery.waiting
+    broker.append()
+    assert delivery.waiting
+    broker.turn()
+    assert told(delivery.reply) == [(0, 0, broker.partition().log.size)]
+
+
+def test_without_a_wait_or_with_a_minimum_of_nothing_it_is_not_parked(broker):
+    assert told(broker.fetch(asked((0, 0), max_wait_ms=0)).reply) == [(0, 0, 0)]
+    assert told(broker.fetch(asked((0, 0), min_bytes=0)).reply) == [(0, 0, 0)]
+    assert told(broker.fetch(asked()).reply) == []
+
+
+def test_an_error_answers_everything_at_once(broker):
+    rows = told(broker.fetch(asked((0, 0), (1, 5))).reply)
+    assert rows == [(0, 0, 0), (1, ErrorCode.OFFSET_OUT_OF_RANGE, 0)]
+
+
+def test_what_does_not_exist_is_no_reason_to_hurry(broker):
+    delivery = broker.fetch(asked((0, 0), (9, 0)))
+    assert delivery.waiting
+    broker.advance(500)
+    rows = told(delivery.reply)
+    assert rows == [(0, 0, 0), (9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0)]
+    alone = broker.fetch(asked((9, 0)))
+    (data,) = alone.reply.responses[0].partitions
+    assert (data.high_watermark, data.last_stable_offset, data.log_start_offset) == (-1, -1, -1)
+
+
+def test_read_committed_lists_aborted_transactions_and_read_uncommitted_null(broker):
+    broker.append()
+    delivery = broker.fetch(asked((0, 0), isolation_level=1))
+    assert delivery.reply.responses[0].partitions[0].aborted_transactions == []
+    told(delivery.reply)
+
+
+def test_limits_hold_but_for_the_first_batch(broker):
+    for index in range(3):
+        broker.append(index=index)
+    size = broker.partition().log.size
+    small = broker.fetch(asked((0, 0, 1), (1, 0, 1)))
+    assert told(small.reply) == [(0, 0, size), (1, 0, 0)]
+    two = broker.fetch(asked((0, 0), (1, 0), (2, 0), max_bytes=2 * size))
+    assert told(two.reply) == [(0, 0, size), (1, 0, size), (2, 0, 0)]
+    broker.fetch_max_bytes = size
+    one = broker.fetch(asked((0, 0), (1, 0), (2, 0)))
+    assert told(one.reply) == [(0, 0, size), (1, 0, 0), (2, 0, 0)]
+
+
+def test_a_session_tells_only_news(broker):
+    broker.append()
+    opened = broker.fetch(asked((0, 0), (1, 0), session_epoch=0)).reply
+    assert opened.session_id > 0
+    assert [row[0] for row in told(opened)] == [0, 1]
+    session = {"session_id": opened.session_id}
+    quiet = broker.fetch(asked((0, 1), session_epoch=1, **session))
+    broker.advance(500)
+    assert told(quiet.reply) == []
+    assert quiet.reply.session_id == opened.session_id
+    broker.append(index=1)
+    broker.turn()
+    news = broker.fetch(asked(session_epoch=2, **session)).reply
+    assert [row[0] for row in told(news)] == [1]
+    forget = [ForgottenTopic(topic="t", partitions=[0, 1])]
+    request = asked(session_epoch=3, forgotten_topics_data=forget, **session)
+    assert broker.fetch(request).reply.session_id == 0
+    assert len(broker.sessions) == 0
+
+
+def test_a_session_that_does_not_fit_fails_the_request(broker):
+    with pytest.raises(KafkaError) as caught:
+        broker.fetch(asked((0, 0), session_id=99, session_epoch=1))
+    assert caught.value.code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_parked_fetch_whose_session_went_on_gives_its_records_up(broker):
+    opened = broker.fetch(asked((0, 0), session_epoch=0, max_wait_ms=0)).reply
+    session = {"session_id": opened.session_id}
+    parked = broker.fetch(asked(session_epoch=1, **session))
+    broker.fetch(asked(session_epoch=2, **session))
+    broker.append()
+    broker.turn()
+    assert parked.reply.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert parked.reply.responses == []
+
+
+def test_topics_by_id_are_found_as_soon_as_they_exist(broker):
+    known, unknown = topic_id_of("t"), topic_id_of("later")
+    response = broker.fetch(asked((0, 0), topic_id=unknown, session_epoch=0), version=13).reply
+    assert told(response) == [(0, ErrorCode.UNKNOWN_TOPIC_ID, 0)]
+    assert response.responses[0].topic_id == unknown
+    broker.create("later")
+    again = asked(session_id=response.session_id, session_epoch=1, max_wait_ms=0)
+    assert told(broker.fetch(again, version=13).reply) == [(0, 0, 0)]
+    assert broker.fetch(asked((0, 0), topic_id=known), version=13).waiting
+
+
+def test_another_incarnation_of_a_topic_is_refused(broker):
+    opened = broker.fetch(asked((0, 0), topic_id=topic_id_of("t"), session_epoch=0), version=13)
+    broker.advance(500)
+    session_id = opened.reply.session_id
+    broker.delete("t")
+    state = broker.state(TP, topic_id=b"n" * 16)
+    broker.replicas.become_leader_or_follower(1, [state])
+    broker.tell_metadata([state])
+    again = asked(session_id=session_id, session_epoch=1)
+    rows = told(broker.fetch(again, version=13).reply)
+    assert rows == [(0, ErrorCode.INCONSISTENT_TOPIC_ID, 0)]
+
+
+def test_the_current_leader_and_its_endpoint_are_told(broker):
+    broker.tell_metadata([], brokers=(1, 2))
+    state = broker.state(TP, leader=2, leader_epoch=4, replicas=(1, 2))
+    broker.replicas.become_leader_or_follower(1, [state])
+    request = asked((0, 0))
+    request.topics[0].partitions[0].current_leader_epoch = 3
+    response = broker.fetch(request).reply
+    (data,) = response.responses[0].partitions
+    assert data.error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert (data.current_leader.leader_id, data.current_leader.leader_epoch) == (2, 4)
+    assert [(node.node_id, node.host) for node in response.node_endpoints] == [(2, "host2")]
+
+
+def test_consumers_read_followers_from_version_eleven(broker):
+    broker.append()
+    broker.tell_metadata([], brokers=(1, 2))
+    state = broker.state(TP, leader=2, leader_epoch=4, replicas=(1, 2))
+    broker.replicas.become_leader_or_follower(1, [state])
+    old = told(broker.fetch(asked((0, 0)), version=10).reply)
+    assert old == [(0, ErrorCode.NOT_LEADER_OR_FOLLOWER, 0)]
+    assert told(broker.fetch(asked((0, 0)), version=11).reply)[0][1] == ErrorCode.NONE
+
+
+def test_a_diverging_follower_is_told_without_waiting():
+    broker = FetchingBroker()
+    broker.create("t", state={"replicas": (1, 2), "isr": (1, 2)})
+    broker.append()
+    more = broker.state(TP, leader_epoch=3, replicas=(1, 2), isr=(1, 2))
+    broker.replicas.become_leader_or_follower(1, [more])
+    request = asked((0, 5), replica_id=2)
+    request.topics[0].partitions[0].last_fetched_epoch = 2
+    (data,) = broker.fetch(request).reply.responses[0].partitions
+    assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (0, 1)
+    assert data.records == b""
+    assert broker.partition().remotes[2].log_end_offset == -1
+
+
+def test_a_follower_counts_as_replication_traffic():
+    broker = FetchingBroker()
+    broker.create("t", state={"replicas": (1, 2), "isr": (1, 2)})
+    broker.append()
+    told(broker.fetch(asked((0, 0), replica_id=2)).reply)
+    meters = broker.replicas.meters.topics["t"]
+    assert meters.replication_bytes_out > 0
+    assert meters.bytes_out == 0
+
+
+def test_an_abandoned_fetch_is_forgotten(broker):
+    delivery = broker.fetch(asked((0, 0)))
+    assert isinstance(delivery.parked, Parked)
+    delivery.parked.abandon()
+    assert broker.replicas.purgatories.sizes()["Fetch"] == 0
+    broker.append()
+    broker.turn()
+    assert delivery.waiting

@@ -1,0 +1,58 @@
+"""Each change wakes those it can satisfy, and nobody else."""
+
+import pytest
+
+from broker.replication import change
+from broker.replication.purgatories import Purgatories
+from broker.replication.purgatory import DelayedOperation
+from protocol.model import TopicPartition
+
+TP = TopicPartition("t", 0)
+
+
+class Timer:
+    def cancel(self):
+        pass
+
+
+class Waiting(DelayedOperation):
+    tries = 0
+
+    def is_due(self, key):
+        self.tries += 1
+        return False
+
+    def on_complete(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("bits", "woken"),
+    [
+        (change.LOG_END, {"followers"}),
+        (change.HIGH_WATERMARK, {"produce", "readers"}),
+        (change.FLUSHED, {"produce"}),
+        (change.LOG_START, {"deletions"}),
+        (change.LEADERSHIP, {"produce", "readers", "followers", "deletions"}),
+        (change.STORAGE, {"produce", "readers", "followers", "deletions"}),
+    ],
+)
+def test_a_change_wakes_those_who_wait_for_it(bits, woken):
+    purgatories = Purgatories(lambda delay, callback: Timer())
+    waiting = {}
+    for name in ("produce", "readers", "followers", "deletions"):
+        waiting[name] = Waiting()
+        getattr(purgatories, name).watch(waiting[name], [TP], 100)
+    purgatories.wake(TP, bits)
+    assert {name for name, operation in waiting.items() if operation.tries == 2} == woken
+
+
+def test_sizes_carry_kafkas_names_and_emptiness_is_told():
+    purgatories = Purgatories(lambda delay, callback: Timer())
+    assert purgatories.empty
+    for purgatory in (purgatories.readers, purgatories.followers):
+        purgatory.watch(Waiting(), [TP], 100)
+    assert purgatories.sizes() == {"Produce": 0, "Fetch": 2, "DeleteRecords": 0}
+    assert not purgatories.empty
+    purgatories.close()
+    assert purgatories.empty
