@@ -97,11 +97,22 @@ class LogDirectory:
         """
         if not self.disk.isdir(self.path):
             logger.info("Log directory %s not found, creating it.", self.path)
-            self.disk.makedirs(self.path)
+            self._make()
         try:
             self._lock = self.disk.lock(f"{self.path}/{LOCK_FILE}")
         except BlockingIOError as error:
             raise DirectoryLocked(self.path) from error
+
+    def _make(self) -> None:
+        """Make the directory and its missing parents, their names durable."""
+        path = self.path.rstrip("/")
+        made: list[str] = []
+        while path and not self.disk.exists(path):
+            path = path.rpartition("/")[0]
+            made.append(path or ("/" if self.path.startswith("/") else "."))
+        self.disk.makedirs(self.path)
+        for parent in made:
+            self.disk.fsync_dir(parent)
 
     def take_clean_mark(self) -> bool:
         """Whether the last shutdown was clean; the mark is gone afterwards, whatever follows."""

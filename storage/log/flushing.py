@@ -31,6 +31,7 @@ class Flusher:
     """What a log has in flight, and what is wanted after it."""
 
     __slots__ = (
+        "_cut",
         "_is_new",
         "_log",
         "_new_names",
@@ -45,6 +46,7 @@ class Flusher:
         self._log = log
         self._is_new = is_new
         self._new_names = is_new
+        self._cut = False
         self._snapshots: list[str] = []
         self._wanted_end_offset = -1
         self.in_flight = False
@@ -56,6 +58,10 @@ class Flusher:
         if snapshot is not None:
             self._snapshots.append(snapshot)
 
+    def was_cut(self) -> None:
+        """The log was truncated: its new length is to be durable, even where no record is."""
+        self._cut = self._new_names = True
+
     def want(self, end_offset: int) -> Sequence[Job]:
         """The job that flushes up to an offset; none where a flush under way will carry it."""
         self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
@@ -66,7 +72,7 @@ class Flusher:
     def plan(self, now_ms: int, end_offset: int) -> "FlushWork | None":
         """The work that makes all before an offset durable; None if it is, or one runs."""
         log = self._log
-        if log.offline or end_offset <= log.recovery_point:
+        if log.offline or (end_offset <= log.recovery_point and not self._cut):
             return None
         if self.in_flight:
             self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
@@ -89,7 +95,7 @@ class Flusher:
         steps += [
             segment.flush_work()
             for segment in log.segments.since(log.recovery_point)
-            if segment.base_offset < end_offset
+            if segment.base_offset < end_offset or self._cut
         ]
         epochs = log.epochs.flush_work()
         if epochs is not None:
@@ -100,7 +106,7 @@ class Flusher:
             steps.append(partial(disk.fsync_dir, directory))
         if self._is_new:
             steps.append(partial(disk.fsync_dir, log_dir))
-        self._new_names = self._is_new = False
+        self._new_names = self._is_new = self._cut = False
         return steps
 
     def flush_now(self, now_ms: int) -> None:
@@ -113,7 +119,7 @@ class Flusher:
     def finished(self) -> Sequence[Job]:
         """The flush is over; the job that follows where more was asked for meanwhile."""
         self.in_flight = False
-        if self._wanted_end_offset <= self._log.recovery_point:
+        if self._wanted_end_offset <= self._log.recovery_point and not self._cut:
             return ()
         return (Job(FLUSH_LOG, NO_DELAY_MS, self._plan_wanted),)
 

@@ -1,13 +1,15 @@
 """Cutting a log: from an offset on (a follower meets its leader), or wholly, to start elsewhere.
 
-Whole batches go, from the one that contains the offset. The log end becomes the offset, or the base
-of that batch where the offset lies inside it, so that what was cut is asked for again. Producers go
-back to that point by snapshot and replay; epochs, recovery point, high watermark and log start come
-down with the log end. The generation rises: flushes and swaps planned before are void.
+Whole batches go, from the one that contains the offset. The log end is where the batches that stay
+end: the offset, or less where it lay inside a batch or behind a gap, so that what was cut is asked
+for again. Producers go back to that point by snapshot and replay; epochs, recovery point, high
+watermark and log start come down with the log end. The generation rises: flushes and swaps planned
+before are void.
 
 Segments cut away are renamed `.deleted` at once, newest first, so that a crash leaves a log that
-is cut less, never one with a hole. The recovery point in the checkpoint file may now vouch for
-offsets that will be written anew: the caller has it written after a truncation.
+is cut less, never one with a hole. Among the jobs is a flush: until it is done a power cut may
+bring back what was cut, to be recovered like any tail. The recovery point in the checkpoint file
+may now vouch for offsets that will be written anew: the caller has it written after a truncation.
 Source: UnifiedLog.truncateTo, truncateFullyAndStartAt; LocalLog.
 """
 
@@ -18,6 +20,8 @@ from typing import TYPE_CHECKING
 from storage.jobs import NO_JOBS, Job
 from storage.log.deletion import discard_segments
 from storage.log.recovery import replay
+from storage.segment.reading import UNKNOWN
+from storage.segment.segment import Segment
 
 if TYPE_CHECKING:
     from storage.log.partition_log import PartitionLog
@@ -42,10 +46,11 @@ def truncate_to(log: "PartitionLog", offset: int, now_ms: int) -> Sequence[Job]:
     old_end_offset = log.log_end_offset
     log.generation += 1
     jobs = discard_segments(log, log.segments.drop_above(end_offset)[::-1])
-    log.segments.active.truncate_to(end_offset, now_ms)
+    end_offset = _cut_segment(log.segments.active, end_offset, now_ms)
     log.ended_at(end_offset, min(log.log_start_offset, end_offset))
     _rewind_producers(log, old_end_offset, now_ms)
-    return jobs
+    log.flusher.was_cut()
+    return (*jobs, *log.flusher.want(end_offset))
 
 
 def truncate_fully_and_start_at(
@@ -64,7 +69,18 @@ def truncate_fully_and_start_at(
     log.epochs.clear()
     log.producers.truncate_fully_and_start_at(offset)
     log.ended_at(offset, offset if log_start_offset is None else log_start_offset)
-    return jobs
+    log.flusher.was_cut()
+    return (*jobs, *log.flusher.want(offset))
+
+
+def _cut_segment(segment: Segment, offset: int, now_ms: int) -> int:
+    """Cut the active segment; where its records end now, which is what a restart will find.
+
+    That lies below `offset` where compaction, or a leader, left a gap before it.
+    """
+    segment.truncate_to(offset, now_ms)
+    segment.next_offset = UNKNOWN
+    return segment.read_next_offset()
 
 
 def _batch_boundary(log: "PartitionLog", offset: int) -> int:

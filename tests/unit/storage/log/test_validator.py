@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from config.topic_config import LogConfig
 from protocol.errors import ErrorCode, KafkaError
-from protocol.records.batch import parse_batch
 from protocol.records.builder import build_batch
 from protocol.records.record import Record
 from storage.log.results import InvalidRecords, Origin
