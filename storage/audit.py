@@ -114,9 +114,10 @@ class _Auditor:
             self._check_offset_index(segment, is_last=base == bases[-1])
             self._check_time_index(segment, is_last=base == bases[-1])
             self._check_transaction_index(segment)
+        log_end_offset = max(self._next_offset, *bases[-1:], 0)
         for file in files:
             if file.kind == SNAPSHOT:
-                self._check_snapshot(file.base_offset)
+                self._check_snapshot(file.base_offset, log_end_offset)
             elif file.base_offset not in bases:
                 path = segment_path(self._directory, file.base_offset, file.kind)
                 self._found(path, "an index without its .log")
@@ -229,14 +230,14 @@ class _Auditor:
         for entry in expected.values():
             self._found(path, f"{entry} is missing")
 
-    def _check_snapshot(self, offset: int) -> None:
+    def _check_snapshot(self, offset: int, log_end_offset: int) -> None:
         path = segment_path(self._directory, offset, SNAPSHOT)
         try:
             read_snapshot(self._disk, path)
         except CorruptFileError as error:
             self._found(path, error.reason)
-        if offset > self._next_offset > 0:
-            self._found(path, f"beyond the log end, {self._next_offset}")
+        if offset > log_end_offset:
+            self._found(path, f"beyond the log end, {log_end_offset}")
 
     def _check_identity(self) -> None:
         epochs = LeaderEpochCache(self._disk, self._directory)
