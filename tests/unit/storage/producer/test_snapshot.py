@@ -2,6 +2,7 @@
 
 import pytest
 
+from protocol.crc32c import crc32c
 from storage.errors import CorruptFileError
 from storage.producer.entry import BatchMetadata, ProducerEntry
 from storage.producer.snapshot import (
@@ -69,8 +70,6 @@ def test_anything_else_is_refused(data: bytes) -> None:
 
 
 def test_a_count_that_does_not_fit_is_refused() -> None:
-    from protocol.crc32c import crc32c
-
     body = b"\0\0\0\2" + GOOD[10:]
     data = b"\0\1" + crc32c(body).to_bytes(4, "big") + body
     with pytest.raises(CorruptFileError, match="do not fit"):

@@ -70,8 +70,8 @@ def test_the_last_five_batches_are_recognised_again() -> None:
 
 
 def test_open_transactions_hold_back_the_stable_offset() -> None:
+    assert state().first_unstable_offset is None
     producers = state()
-    assert producers.first_unstable_offset is None
     append(producers, data(1, 0, 0, txn=True))
     append(producers, data(2, 1, 0, txn=True))
     append(producers, data(1, 2, 1, txn=True))
