@@ -409,11 +409,16 @@ class Server:
     def _storage_failed(self, _: str, error: StorageError) -> None:
         self.replicas.storage_failed(error)
 
-    def _directory_failed(self, path: str) -> None:
+    def _directory_failed(self, path: str, partitions: Sequence[TopicPartition]) -> None:
         online = [one for one in self.logs.directories.values() if not one.offline]
         if not online and not self.failed.done():
             _log.critical("All log directories have failed, %s the last", path)
             self.failed.set_result(None)
+        elif online and partitions and self.state == RUNNING:
+            controller = self.services.controller
+            self.supervisor.spawn(
+                "replicas-went-offline", controller.replicas_went_offline(partitions)
+            )
 
     # Stop.
 

@@ -57,8 +57,8 @@ class ReplicaEnvironment:
 
     `defer(function)` calls soon, after the current callback; `after(delay_ms, function)` arms a
     timer; `run_jobs` takes background work that storage asks for; `log_config(topic)` is the
-    topic's effective configuration; `directory_failed(path)` is told after a log directory went
-    offline.
+    topic's effective configuration; `directory_failed(path, partitions)` is told after a log
+    directory went offline with these partitions in it.
     """
 
     __slots__ = ("after", "clock", "defer", "directory_failed", "log_config", "run_jobs")
@@ -70,7 +70,7 @@ class ReplicaEnvironment:
         after: Callable[[int, Callable[[], None]], Cancellable],
         run_jobs: Callable[[Sequence[Job]], None],
         log_config: Callable[[str], LogConfig],
-        directory_failed: Callable[[str], None],
+        directory_failed: Callable[[str, Sequence[TopicPartition]], None],
     ) -> None:
         self.clock = clock
         self.defer = defer
@@ -371,11 +371,12 @@ class ReplicaManager:
     def storage_failed(self, error: StorageError) -> KafkaError:
         """Take the log directory offline with all its partitions; returns the error to answer."""
         _log.error("Stopping serving replicas in dir %s: %s", error.directory, error)
-        for topic_partition in self._logs.fail_dir(error.directory):
+        lost = self._logs.fail_dir(error.directory)
+        for topic_partition in lost:
             partition = self.partitions.get(topic_partition)
             if partition is not None and not partition.offline:
                 self._changed(topic_partition, partition.go_offline())
-        self._environment.directory_failed(error.directory)
+        self._environment.directory_failed(error.directory, lost)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def _changed(self, topic_partition: TopicPartition, change: PartitionChange) -> None:

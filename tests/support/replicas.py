@@ -83,7 +83,7 @@ class ReplicaBroker:
                 self._after,
                 self.jobs.extend,
                 self.config,
-                self.failed_directories.append,
+                lambda path, _: self.failed_directories.append(path),
             ),
         )
         self.tell_metadata([])

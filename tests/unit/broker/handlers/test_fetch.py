@@ -35,7 +35,7 @@ class FetchingBroker(ReplicaBroker):
 def broker():
     made = FetchingBroker()
     made.create("t", partitions=3)
-    yield made
+    return made
 
 
 def asked(*partitions, topic="t", topic_id=None, **options):

@@ -1,0 +1,41 @@
+"""What is advertised is what has a handler, in the versions of this release."""
+
+from broker.handler_table import Services, make_handlers
+from broker.handlers.api_versions import advertised
+from broker.replication.fetch_session_cache import FetchSessionCache
+from config.loading import load
+from protocol.api_keys import ApiKey
+from tests.support.replicas import ReplicaBroker
+
+SERVED = {
+    ApiKey.PRODUCE: (0, 13),
+    ApiKey.FETCH: (4, 18),
+    ApiKey.LIST_OFFSETS: (1, 11),
+    ApiKey.METADATA: (0, 13),
+    ApiKey.API_VERSIONS: (0, 4),
+    ApiKey.CREATE_TOPICS: (2, 7),
+    ApiKey.DELETE_TOPICS: (1, 6),
+    ApiKey.DELETE_RECORDS: (0, 2),
+    ApiKey.INIT_PRODUCER_ID: (0, 5),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (2, 4),
+    ApiKey.DESCRIBE_CONFIGS: (1, 4),
+    ApiKey.ALTER_CONFIGS: (0, 2),
+    ApiKey.DESCRIBE_LOG_DIRS: (1, 5),
+    ApiKey.CREATE_PARTITIONS: (0, 3),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (0, 1),
+    ApiKey.DESCRIBE_CLUSTER: (0, 2),
+    ApiKey.DESCRIBE_PRODUCERS: (0, 0),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
+}
+
+
+def test_every_api_of_this_release_has_a_handler():
+    broker = ReplicaBroker()
+    services = Services(load(None, {}), broker.clock, None, broker.logs, broker.replicas)
+    services.sessions = FetchSessionCache(1, lambda n: 1)
+    services.controller = services.auto_creation = services.producer_ids = None
+    handlers = make_handlers(services)
+    ranges = {
+        ApiKey(one.api_key): (one.min_version, one.max_version) for one in advertised(handlers)
+    }
+    assert ranges == SERVED

@@ -1,0 +1,275 @@
+"""A whole broker in this process: started, asked over a socket, stopped, started again."""
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+from struct import Struct
+
+import pytest
+
+from broker.data_directories import StartFailed
+from broker.server import RUNNING, STOPPING, Platform, Server, serve
+from config.loading import load
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from runtime.clock import SystemClock
+from runtime.disk import OsDisk
+from runtime.metrics import Summary
+from tests.support.replicas import records_of
+
+SIZE = Struct(">i")
+HEADER = Struct(">hhi")
+
+
+class FullDisk(OsDisk):
+    """Lets files of one kind be written to a limit."""
+
+    full = False
+
+    def pwrite(self, fd, data, position):
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().pwrite(fd, data, position)
+
+
+def settings(tmp_path, *more):
+    return load(
+        None,
+        {},
+        [
+            "listeners=PLAINTEXT://127.0.0.1:0",
+            f"log.dirs={tmp_path / 'data'}",
+            "tidelog.metrics.listener=off",
+            *more,
+        ],
+    )
+
+
+def platform(disk=None):
+    return Platform(SystemClock(), disk or OsDisk(), Summary())
+
+
+@pytest.fixture
+async def start(tmp_path):
+    running = []
+
+    async def begin(*more, disk=None):
+        server = Server(settings(tmp_path, *more), platform(disk))
+        await server.start()
+        running.append(server)
+        return server
+
+    yield begin
+    for server in running:
+        if server.state == RUNNING:
+            await server.stop()
+
+
+class Client:
+    """One connection that asks one thing at a time."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+
+    @classmethod
+    async def to(cls, server):
+        host, port = server.ready_event()["listeners"]["PLAINTEXT"].split(":")
+        return cls(*await asyncio.open_connection(host, int(port)))
+
+    async def ask(self, request, version, response_type):
+        flexible = request.is_flexible(version)
+        header = HEADER.pack(request.api_key, version, 7) + b"\0\x04test" + b"\0" * flexible
+        body = header + request.encode(version)
+        self.writer.write(SIZE.pack(len(body)) + body)
+        (size,) = SIZE.unpack(await self.reader.readexactly(4))
+        answer = await self.reader.readexactly(size)
+        return response_type.decode(answer, version, 4 + flexible)
+
+    async def close(self):
+        self.writer.close()
+        await self.writer.wait_closed()
+
+
+async def create_topic(client, name="t"):
+    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=5000)
+    response = await client.ask(request, 5, CreateTopicsResponse)
+    return response.topics[0].error_code
+
+
+async def produce(client, value=b"value", acks=-1, name="t"):
+    import time
+
+    now_ms = time.time_ns() // 1_000_000
+    partition = PartitionProduceData(index=0, records=records_of(value, now_ms=now_ms))
+    data = TopicProduceData(name=name, partition_data=[partition])
+    request = ProduceRequest(acks=acks, timeout_ms=5000, topic_data=[data])
+    response = await client.ask(request, 9, ProduceResponse)
+    answer = response.responses[0].partition_responses[0]
+    return answer.error_code, answer.base_offset
+
+
+async def fetch(client, offset=0, max_wait_ms=0):
+    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+    topic = FetchTopic(topic="t", partitions=[partition])
+    request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=1 << 20, topics=[topic])
+    response = await client.ask(request, 12, FetchResponse)
+    return response.responses[0].partitions[0]
+
+
+async def test_records_are_served_and_survive_a_clean_restart(start, tmp_path):
+    server = await start()
+    client = await Client.to(server)
+    assert await create_topic(client) == 0
+    assert await produce(client) == (0, 0)
+    assert b"value" in bytes((await fetch(client)).records)
+    await client.close()
+    await server.stop()
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+    again = await start()
+    assert again.cluster_id == server.cluster_id
+    client = await Client.to(again)
+    assert (await fetch(client)).high_watermark == 1
+    assert await produce(client) == (0, 1)
+    await client.close()
+
+
+async def test_flush_before_ack_syncs_before_it_answers(start):
+    server = await start("log.flush.interval.messages=1")
+    client = await Client.to(server)
+    await create_topic(client)
+    assert await produce(client) == (0, 0)
+    log = server.replicas.partitions["t", 0].log
+    assert log.flushed_end_offset == 1
+    await client.close()
+
+
+async def test_a_waiting_fetch_is_woken_by_another_connections_produce(start):
+    server = await start()
+    reader, writer = await Client.to(server), await Client.to(server)
+    await create_topic(writer)
+    waiting = asyncio.ensure_future(fetch(reader, max_wait_ms=20_000))
+    while not server.replicas.purgatories.readers.size:
+        await asyncio.sleep(0)
+    await produce(writer)
+    assert (await waiting).high_watermark == 1
+    for client in (reader, writer):
+        await client.close()
+
+
+async def test_stopping_answers_what_waits(start):
+    server = await start()
+    client = await Client.to(server)
+    await create_topic(client)
+    waiting = asyncio.ensure_future(fetch(client, max_wait_ms=60_000))
+    while not server.replicas.purgatories.readers.size:
+        await asyncio.sleep(0)
+    await server.stop()
+    assert server.state == STOPPING
+    assert bytes((await waiting).records) == b""
+    await client.close()
+
+
+async def test_settings_follow_the_store_live(start):
+    server = await start()
+    client = await Client.to(server)
+    await create_topic(client)
+    log = server.replicas.partitions["t", 0].log
+    controller = server.services.controller
+    await controller.set_configs("brokers", "<default>", {"log.retention.ms": "12345"})
+    assert log.config.retention_ms == 12345
+    await controller.set_configs("topics", "t", {"retention.ms": "777"})
+    assert log.config.retention_ms == 777
+    await controller.set_configs("brokers", "1", {"log.retention.ms": "5"})
+    assert log.config.retention_ms == 777
+    await client.close()
+
+
+async def test_the_last_log_directory_failing_ends_the_broker(start):
+    disk = FullDisk()
+    server = await start(disk=disk)
+    client = await Client.to(server)
+    await create_topic(client)
+    disk.full = True
+    assert (await produce(client))[0] == 56
+    await asyncio.wait_for(server.failed, 10)
+    disk.full = False
+    await client.close()
+
+
+async def test_one_of_two_directories_failing_leaves_the_other_serving(start, tmp_path):
+    disk = FullDisk()
+    server = await start(f"log.dirs={tmp_path / 'data'},{tmp_path / 'more'}", disk=disk)
+    client = await Client.to(server)
+    await create_topic(client, "a")
+    await create_topic(client, "b")
+    disk.full = True
+    assert (await produce(client, name="a"))[0] == 56
+    disk.full = False
+    assert (await produce(client, name="b"))[0] == 0
+    assert not server.failed.done()
+    await client.close()
+
+
+async def test_metrics_are_served_and_tell_readiness(start):
+    server = await start("tidelog.metrics.listener=127.0.0.1:0")
+    host, port = server.ready_event()["metrics"].split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"GET /readyz HTTP/1.1\r\n\r\n")
+    assert (await reader.read()).startswith(b"HTTP/1.1 200")
+    writer.close()
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    page = await reader.read()
+    writer.close()
+    for name in (b"brokerstate 3", b"tidelog_loop_lag_seconds", b"process_cpu_seconds_total"):
+        assert name in page
+
+
+async def test_a_taken_metrics_port_refuses_the_start(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        server = Server(
+            settings(tmp_path, f"tidelog.metrics.listener=127.0.0.1:{port}"), platform()
+        )
+        with pytest.raises(StartFailed, match="tidelog.metrics.listener"):
+            await server.start()
+
+
+async def test_a_refused_start_gives_ports_and_locks_back(tmp_path, start):
+    data = tmp_path / "data" / "t-0"
+    data.mkdir(parents=True)
+    server = Server(settings(tmp_path), platform())
+    with pytest.raises(StartFailed, match="metadata store"):
+        await server.start()
+    assert sorted(os.listdir(tmp_path / "data")) == [".lock", "t-0"]
+    data.rmdir()
+    await start()
+
+
+async def test_serving_ends_with_zero_on_a_signal(tmp_path):
+    announced = []
+
+    def announce(event):
+        announced.append(event)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    loop = asyncio.get_running_loop()
+    try:
+        assert await serve(settings(tmp_path), platform(), announce) == 0
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+    assert announced[0]["event"] == "ready"

@@ -1,0 +1,43 @@
+"""A long handler gives way, and waits for a parked reply without losing it."""
+
+import asyncio
+
+import pytest
+
+from broker.context import NO_RESPONSE, Parked
+from broker.turns import NextTurn, reply_of
+
+
+async def test_everything_ready_runs_before_the_next_turn():
+    ran = []
+    asyncio.get_running_loop().call_soon(ran.append, "other")
+    await NextTurn()
+    assert ran == ["other"]
+
+
+async def test_a_reply_that_is_there_is_taken_and_one_to_come_awaited():
+    parked = Parked()
+    parked.complete(None)
+    assert await reply_of(parked) is NO_RESPONSE
+    later = Parked()
+    asyncio.get_running_loop().call_soon(later.complete, None)
+    assert await reply_of(later) is NO_RESPONSE
+
+
+async def test_a_failure_is_raised():
+    parked = Parked()
+    parked.fail(ValueError("bug"))
+    with pytest.raises(ValueError, match="bug"):
+        await reply_of(parked)
+
+
+async def test_cancelling_abandons_the_reply_and_a_late_one_is_dropped():
+    abandoned = []
+    parked = Parked(lambda: abandoned.append(True))
+    task = asyncio.get_running_loop().create_task(reply_of(parked))
+    await NextTurn()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert abandoned == [True]
+    parked.complete(None)

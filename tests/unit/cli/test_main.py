@@ -1,0 +1,32 @@
+"""Sub-commands are found by name and imported only then."""
+
+import subprocess
+import sys
+
+from click.testing import CliRunner
+
+from cli.main import COMMANDS, main
+
+
+def test_help_lists_every_command():
+    result = CliRunner().invoke(main, ["--help"])
+    assert result.exit_code == 0
+    for name in COMMANDS:
+        assert name in result.output
+
+
+def test_an_unknown_command_is_a_usage_error():
+    result = CliRunner().invoke(main, ["fly"])
+    assert result.exit_code == 2
+    assert "No such command" in result.output
+
+
+def test_the_broker_is_started_without_the_libraries_of_the_clients():
+    script = (
+        "import sys\n"
+        "import cli.main, cli.start, broker.server, broker.timed_disk\n"
+        "heavy = {'confluent_kafka', 'rich', 'prometheus_client', 'zstandard', 'lz4', 'cramjam'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    assert out.stdout.strip() == "[]"

@@ -1,0 +1,109 @@
+"""tidelog start: settings from everywhere, one line out, exit codes."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def start(tmp_path):
+    running = []
+
+    def begin(*arguments, env=None):
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "cli.main", "start", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
+        running.append(process)
+        return process
+
+    yield begin
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def local(tmp_path, *more):
+    return ["--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), *more]
+
+
+def test_one_json_line_tells_that_it_serves_and_sigterm_ends_it_cleanly(start, tmp_path):
+    process = start(*local(tmp_path, "--metrics", "127.0.0.1:0", "--override", "node.id=5"))
+    ready = json.loads(process.stdout.readline())
+    assert list(ready) == [
+        "event",
+        "node_id",
+        "cluster_id",
+        "pid",
+        "listeners",
+        "metrics",
+        "data_dirs",
+        "start_ms",
+    ]
+    assert (ready["event"], ready["node_id"], ready["pid"]) == ("ready", 5, process.pid)
+    assert ready["listeners"]["PLAINTEXT"].startswith("127.0.0.1:")
+    assert ready["metrics"].startswith("127.0.0.1:")
+    assert ready["data_dirs"] == [str(tmp_path / "data")]
+    assert 0 < ready["start_ms"] < 60_000
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out == ""
+    assert "Stopped" in err
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_a_file_gives_settings_that_options_override(start, tmp_path):
+    properties = tmp_path / "server.properties"
+    properties.write_text("node.id=3\nlisteners=PLAINTEXT://127.0.0.1:0\nlog.dirs=/nowhere\n")
+    process = start(
+        str(properties),
+        "--data-dir",
+        str(tmp_path / "d"),
+        "--metrics",
+        "off",
+        "--log-format",
+        "json",
+    )
+    ready = json.loads(process.stdout.readline())
+    assert (ready["node_id"], ready["metrics"]) == (3, None)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert all("message" in json.loads(line) for line in err.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--override", "log.segment.bytes=x"], 2, "log.segment.bytes=x (--override)"),
+        (["--override", "nonsense"], 2, "KEY=VALUE"),
+        (["/no/such/file"], 2, "/no/such/file"),
+        (["--listen", "nowhere"], 2, "listeners"),
+        (["--data-dir", "/proc/none", "--listen", "127.0.0.1:0"], 1, "/proc/none"),
+    ],
+)
+def test_a_start_that_is_refused_says_why_in_one_line(start, arguments, code, words):
+    process = start(*arguments)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert out == ""
+    last = err.splitlines()[-1]
+    assert last.startswith("tidelog: ")
+    assert words in last
+
+
+def test_two_brokers_do_not_share_a_directory(start, tmp_path):
+    first = start(*local(tmp_path, "--metrics", "off"))
+    assert first.stdout.readline()
+    second = start(*local(tmp_path, "--metrics", "off"))
+    _, err = second.communicate(timeout=30)
+    assert second.returncode == 1
+    assert "another directory" in err
