@@ -130,7 +130,7 @@ def _broker_epoch(content: bytes) -> int:
 
 def _java_date(now_ms: int) -> str:
     """As java.util.Date prints a time, in UTC: `Sat Nov 21 17:55:55 UTC 2026`."""
-    from datetime import UTC, datetime  # noqa: PLC0415 (only a new directory needs it)
+    from datetime import UTC, datetime
 
     at = datetime.fromtimestamp(now_ms / 1000, UTC)
     return f"{_WEEKDAYS[at.weekday()]} {_MONTHS[at.month - 1]} {at:%d %H:%M:%S} UTC {at.year}"

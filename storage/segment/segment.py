@@ -104,7 +104,7 @@ class Segment(SegmentReader):
 
     def rename_to_deleted(self) -> None:
         """Mark the files as garbage: whoever finds them at start removes them."""
-        self._files.change_suffix(filenames.DELETED)
+        self.change_suffix(filenames.DELETED)
 
     def delete_files(self) -> None:
         """Remove the files that exist, whatever their suffix; slices held keep their bytes.

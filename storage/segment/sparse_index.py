@@ -145,12 +145,6 @@ class SparseIndex:
         if self._disk.exists(self.path):
             self._cut_file(0)
 
-    def trim_file(self) -> None:
-        """Cut off what lies in the file beyond the entries it should hold."""
-        size = self._stored * self.layout.size
-        if self._disk.exists(self.path) and self._disk.file_size(self.path) != size:
-            self._cut_file(self._stored)
-
     def duplicate(self) -> int:
         """A descriptor of the file for a worker to sync and close; entries written out before."""
         self.write_out()

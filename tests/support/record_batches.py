@@ -1,5 +1,8 @@
 """Batches for tests of storage, placed where the log would place them."""
 
+import struct
+import zlib
+
 from protocol.records.batch import RecordBatch, parse_batch
 from protocol.records.builder import build_batch
 from protocol.records.control import EndTransactionMarker, build_end_transaction_marker
@@ -55,3 +58,11 @@ def marker_at(
             leader_epoch=0,
         )
     )
+
+
+def legacy(offset: int, magic: int, timestamp: int = 77, value: bytes = b"v") -> bytes:
+    """A message of format 0 or 1, which old segments may still hold."""
+    time = struct.pack(">q", timestamp) if magic else b""
+    body = struct.pack(">bb", magic, 0) + time + struct.pack(">ii", -1, len(value)) + value
+    message = struct.pack(">I", zlib.crc32(body)) + body
+    return struct.pack(">qi", offset, len(message)) + message

@@ -24,7 +24,7 @@ class Attempt(NamedTuple):
     producer_id: int
     epoch: int
     sequence: int
-    count: int
+    records: int
     transactional: bool
     marker: str
 
@@ -54,7 +54,7 @@ class Producer:
     def expected(self, attempt: Attempt) -> ErrorCode | str:
         if attempt.marker:
             return "append" if attempt.epoch >= self.epoch else ErrorCode.INVALID_PRODUCER_EPOCH
-        span = (attempt.sequence, attempt.sequence + attempt.count - 1)
+        span = (attempt.sequence, attempt.sequence + attempt.records - 1)
         if attempt.epoch == self.epoch and span in self.sequences[-5:]:
             return "duplicate"
         if attempt.epoch < self.epoch:
@@ -74,7 +74,7 @@ class Producer:
         if attempt.marker:
             self.transaction = None
             return
-        self.sequences.append((attempt.sequence, attempt.sequence + attempt.count - 1))
+        self.sequences.append((attempt.sequence, attempt.sequence + attempt.records - 1))
         if attempt.transactional and self.transaction is None:
             self.transaction = offset
 
@@ -89,7 +89,7 @@ def build(attempt: Attempt, offset: int) -> RecordBatch:
         )
     return batch_at(
         offset,
-        attempt.count,
+        attempt.records,
         producer_id=attempt.producer_id,
         producer_epoch=attempt.epoch,
         base_sequence=attempt.sequence,

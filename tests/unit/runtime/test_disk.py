@@ -1,6 +1,7 @@
 """One contract for the real disk and the fake one, and what only one of them does."""
 
 import errno
+import fcntl
 import os
 import pathlib
 import random
@@ -178,9 +179,18 @@ def test_removing_a_tree_does_not_follow_links(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "kept" / "file").exists()
 
 
-def test_locking_fails_for_other_reasons_as_itself(tmp_path: pathlib.Path) -> None:
+def test_locking_fails_for_other_reasons_as_itself(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(FileNotFoundError):
         OsDisk().lock(str(tmp_path / "none" / ".lock"))
+
+    def no_locks(fd: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(OSError, match="no locks available"):
+        OsDisk().lock(str(tmp_path / ".lock"))
 
 
 # What the fake adds.

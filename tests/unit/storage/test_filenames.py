@@ -68,6 +68,8 @@ def test_marked_directories_are_read_back_and_deleted_ones_are_short(
         assert len(name) == 255 or (len(name) < 255 and parsed.topic == topic)
 
 
-@pytest.mark.parametrize("name", ["", "topic", "-0", "topic-", "topic-x", "topic-0-delete", "t-²"])
+@pytest.mark.parametrize(
+    "name", ["", "topic", "-0", "topic-", "topic-x", "topic-0-delete", "t-0.-delete", "t-²"]
+)
 def test_other_directories_are_no_partitions(name: str) -> None:
     assert parse_partition_directory_name(name) is None

@@ -45,6 +45,10 @@ def append(
     return update.completed
 
 
+def unstable(producers: ProducerState) -> tuple[int | None, int | None]:
+    return producers.first_undecided_offset, producers.first_unstable_offset
+
+
 def test_nothing_changes_before_it_is_applied() -> None:
     producers = state()
     producers.check(data(1, 0, 0), Origin.CLIENT)
@@ -91,8 +95,7 @@ def test_open_transactions_hold_back_the_stable_offset() -> None:
     assert completed.is_aborted
     assert producers.last_stable_offset(completed) == 5
     producers.complete_transaction(completed)
-    assert producers.first_undecided_offset is None
-    assert producers.first_unstable_offset == 1
+    assert unstable(producers) == (None, 1)
 
 
 def test_a_marker_frees_the_producer_for_plain_batches() -> None:
@@ -154,6 +157,18 @@ def test_a_snapshot_brings_back_the_state_at_its_offset() -> None:
     assert again.first_undecided_offset == 0
     append(again, data(1, 2, 1, txn=True))
     assert len(again) == 2
+
+
+def test_a_snapshot_that_is_there_already_is_written_over() -> None:
+    disk = FaultDisk()
+    disk.mkdir("/d")
+    producers = snapshots_at(disk, 1)
+    append(producers, data(1, 0, 0))
+    assert producers.take_snapshot(sync=False) == producers.snapshot_path(1)
+    assert producers.snapshot_offsets == [1]
+    assert disk.file_size(producers.snapshot_path(1)) > 10
+    producers.delete_snapshot(7)
+    assert producers.snapshot_offsets == [1]
 
 
 def test_expired_producers_are_not_loaded() -> None:

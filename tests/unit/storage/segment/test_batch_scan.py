@@ -1,25 +1,15 @@
 """Walking over batches, of format 2 and older, torn and bad."""
 
-import struct
-import zlib
-
 import pytest
 
 from protocol.records.errors import CorruptBatch
 from storage.segment import batch_scan
 from storage.segment.batch_scan import Read, check, scan_headers, scan_whole
-from tests.support.record_batches import batch_at
+from tests.support.record_batches import batch_at, legacy
 
 
 def reader(data: bytes) -> Read:
     return lambda size, position: data[position : position + size]
-
-
-def legacy(offset: int, magic: int, timestamp: int = 77, value: bytes = b"v") -> bytes:
-    time = struct.pack(">q", timestamp) if magic else b""
-    body = struct.pack(">bb", magic, 0) + time + struct.pack(">ii", -1, len(value)) + value
-    message = struct.pack(">I", zlib.crc32(body)) + body
-    return struct.pack(">qi", offset, len(message)) + message
 
 
 BATCHES = [batch_at(0, 2, timestamp=5), batch_at(5, 3, timestamp=9, value=b"x" * 9000), batch_at(8)]
@@ -69,6 +59,12 @@ def test_older_formats_are_walked_over() -> None:
             (5, 7, 9, 2),
             (9, 9, 88, 1),
         ]
+
+
+def test_an_older_message_cut_short_ends_the_walk() -> None:
+    data = legacy(3, 1) + legacy(4, 1)[:20]
+    assert len(list(scan_headers(reader(data), 0, len(data)))) == 1
+    assert len(list(scan_headers(reader(data), 0, len(data) + 10))) == 1
 
 
 def test_checksums_of_all_formats_are_checked() -> None:

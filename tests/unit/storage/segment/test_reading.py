@@ -8,7 +8,7 @@ from storage.segment.file_records import FilePool, FileSlice
 from storage.segment.file_set import SegmentFiles, SegmentSettings
 from storage.segment.segment import Segment
 from tests.support.fault_disk import FaultDisk
-from tests.support.record_batches import batch_at
+from tests.support.record_batches import batch_at, legacy
 
 # A compacted segment: gaps between batches.
 BATCHES = [
@@ -76,7 +76,7 @@ def test_max_bytes_cuts_inside_later_batches_only(segment: Segment) -> None:
     assert len(text(found[0])) == SIZES[0] + 5
     assert segment.read(10, SIZES[0] - 1, segment.size, False) == (None, 10, 0)
     assert segment.read(10, 0, segment.size, False) == (None, 10, 0)
-    for offset, index in ((10, 0), (24, 3)):
+    for offset, index in ((10, 0), (24, 3), (21, 3)):
         found = segment.read(offset, 0, segment.size, True)
         assert found is not None
         assert text(found[0]) == bytes(BATCHES[index].view)
@@ -121,6 +121,14 @@ def test_the_first_record_at_or_after_a_time_is_found(
     segment: Segment, timestamp: int, start: int, found: tuple[int, int, int] | None
 ) -> None:
     assert segment.find_offset_by_timestamp(timestamp, start) == found
+
+
+def test_the_time_of_an_older_message_is_that_of_its_header() -> None:
+    disk = FaultDisk()
+    disk.write_file("/00000000000000000010.log", legacy(10, 1, 70) + legacy(11, 1, 80))
+    segment = open_segment(disk, existing=True)
+    assert segment.find_offset_by_timestamp(75, 0) == (80, 11, -1)
+    assert list(segment.scan_batches(0)) == []
 
 
 def test_batches_are_scanned_from_the_one_with_the_offset(segment: Segment) -> None:

@@ -204,6 +204,14 @@ def test_a_closed_segment_has_all_its_files_and_no_descriptor() -> None:
     assert not segment.sanity_check()
 
 
+def test_sealing_what_was_only_opened_changes_no_byte() -> None:
+    disk, segment = filled(10)
+    segment.close()
+    before = {name: disk.read_file(f"/d/{name}") for name in NAMES}
+    reopen(disk).on_become_inactive()
+    assert {name: disk.read_file(f"/d/{name}") for name in NAMES} == before
+
+
 def test_closing_what_was_only_opened_touches_nothing() -> None:
     disk, segment = filled(10)
     segment.close()
