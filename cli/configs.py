@@ -53,7 +53,8 @@ def describe_configs(
     from confluent_kafka.admin import ConfigResource
 
     resource = ConfigResource(*resource_type_and_name(topic, broker))
-    (future,) = admin(client).describe_configs([resource]).values()
+    connected = admin(client)  # a client that is let go of takes its answers with it
+    (future,) = connected.describe_configs([resource]).values()
     try:
         entries = future.result(TIMEOUT_SECONDS).values()
     except KafkaException as error:
@@ -101,7 +102,8 @@ def alter_configs(
         raise click.UsageError("nothing to change: say --set, --delete, --append or --subtract")
     kind, name = resource_type_and_name(topic, broker)
     resource = ConfigResource(kind, name, incremental_configs=entries)
-    wait_all(admin(client).incremental_alter_configs([resource]), f"alter {kind}")
+    connected = admin(client)
+    wait_all(connected.incremental_alter_configs([resource]), "alter")
     click.echo(f"altered {kind} {name or 'default'}")
 
 

@@ -98,6 +98,13 @@ def wait_all(futures: dict[Any, Any], verb: str) -> None:
             future.result(TIMEOUT_SECONDS)
         except KafkaException as error:
             inner = kafka_error(error)
-            failures.append(f"cannot {verb} {item}: {inner.name()}: {inner.str()}")
+            failures.append(f"cannot {verb} {named(item)}: {inner.name()}: {inner.str()}")
     if failures:
         raise click.ClickException("\n".join(failures))
+
+
+def named(item: Any) -> str:
+    """A topic's name, or "topic x" and "broker 1" for what settings belong to."""
+    if isinstance(item, str):
+        return item
+    return f"{item.restype.name.lower()} {item.name or 'default'}"

@@ -13,10 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from cli.connection import TIMEOUT_SECONDS, bootstrap_option, json_option, kafka_error
+from cli.connection import bootstrap_option, json_option, kafka_error
 from cli.output import print_json, print_table
 
 CONNECT_SECONDS = 3
+ANSWER_SECONDS = 10
 LOW_FILE_LIMIT = 10_000
 FULL_DISK, NEARLY_FULL_DISK = 0.98, 0.90
 
@@ -96,12 +97,15 @@ def check_cluster(client: dict[str, Any]) -> list[Finding]:
         remedy = "something else may listen there, or it wants TLS or SASL (-X security.protocol=…)"
         return [*findings, Finding("failure", "Kafka protocol", text, remedy)]
     findings.append(Finding("ok", "cluster", f"{seen.cluster_id}, controller {seen.controller_id}"))
+    reached = []
     for broker in seen.brokers.values():
         remedy = "set advertised.listeners to an address clients can reach"
         what = f"advertised address of broker {broker.id}"
         findings.append(check_connection(broker.host, broker.port, what, remedy))
+        if findings[-1].state == "ok":
+            reached.append(broker.id)
     findings += check_topics(seen.topics)
-    return findings + check_log_directories(client)
+    return findings + check_log_directories(client, reached)
 
 
 def check_topics(topics: dict[str, Any]) -> list[Finding]:
@@ -123,18 +127,19 @@ def check_topics(topics: dict[str, Any]) -> list[Finding]:
     return [Finding("ok", "partitions", f"{partitions} in {len(topics)} topics, all led")]
 
 
-def check_log_directories(client: dict[str, Any]) -> list[Finding]:
-    """The broker's log directories, where they are on this machine."""
+def check_log_directories(client: dict[str, Any], brokers: list[int]) -> list[Finding]:
+    """The brokers' log directories, where they are on this machine."""
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient, ConfigResource
 
     connected = AdminClient(client)
     findings = []
-    for broker in connected.list_topics(timeout=10).brokers.values():
-        asked = ConfigResource("broker", str(broker.id))
+    for broker in brokers:
+        asked = ConfigResource("broker", str(broker))
         try:
-            entries = connected.describe_configs([asked])[asked].result(TIMEOUT_SECONDS)
-        except KafkaException:
+            (answer,) = connected.describe_configs([asked]).values()
+            entries = answer.result(ANSWER_SECONDS)
+        except (KafkaException, TimeoutError):
             continue  # not every cluster lets everybody look
         entry = entries.get("log.dirs")
         value = (entry.value if entry else None) or getattr(entries.get("log.dir"), "value", None)

@@ -139,7 +139,8 @@ def alter_topic(client: dict[str, Any], topic: str, partitions: int) -> None:
     """Grow a topic; its settings are changed by 'tidelog configs alter'."""
     from confluent_kafka.admin import NewPartitions
 
-    wait_all(admin(client).create_partitions([NewPartitions(topic, partitions)]), "grow topic")
+    connected = admin(client)
+    wait_all(connected.create_partitions([NewPartitions(topic, partitions)]), "grow topic")
     click.echo(f"{topic} has {partitions} partitions")
 
 

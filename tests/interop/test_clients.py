@@ -20,15 +20,18 @@ TEXT_RECORDS = [
 BINARY_RECORDS = [
     Sent(b"", b""),
     Sent(b"\x00\xff", bytes(range(256)), (("empty", b""),)),
-    Sent(None, None),
     Sent(b"big", BIG),
 ]
+EMPTY_RECORD = [Sent(None, None)]
+"""Only librdkafka lets one send neither key nor value."""
 _numbers = itertools.count()
 
 
 def records_for(client: Client) -> list[Sent]:
     """kcat sends text, and no null beside an empty value; a process a record, so fewer of them."""
-    return TEXT_RECORDS[:6] if client.name == "kcat" else TEXT_RECORDS + BINARY_RECORDS
+    if client.name == "kcat":
+        return TEXT_RECORDS[:6]
+    return TEXT_RECORDS + BINARY_RECORDS + (EMPTY_RECORD if client.name == "confluent" else [])
 
 
 def client_named(name: str) -> Client:

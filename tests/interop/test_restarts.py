@@ -8,7 +8,8 @@ import pytest
 from pytest_tidelog.broker import Broker
 from tests.interop.clients import CLIENTS, Sent
 
-RECORDS = [Sent(f"key-{n}".encode(), f"value-{n}".encode() * 10) for n in range(500)]
+RECORDS = [Sent(f"key-{n}".encode(), f"value-{n:04}".encode() * 600) for n in range(500)]
+"""Three megabytes: three segments of the smallest size allowed, two of them closed."""
 TOPIC = "survivors"
 
 
@@ -21,7 +22,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
     running.close()
 
 
-def produce(broker: Broker, records: list[Sent], codec: str = "lz4") -> None:
+def produce(broker: Broker, records: list[Sent], codec: str = "none") -> None:
     client = CLIENTS["confluent"]
     for first in range(0, len(records), 50):
         client.produce(broker.bootstrap_servers, TOPIC, records[first : first + 50], codec)
@@ -59,15 +60,19 @@ def tear_the_tail(folder: Path) -> None:
     log.write_bytes(whole + whole[: min(100, len(whole) // 2)])
 
 
-def delete_the_index(folder: Path) -> None:
-    last(folder, ".index").unlink(missing_ok=True)
-    last(folder, ".timeindex").unlink(missing_ok=True)
+def delete_the_indexes(folder: Path) -> None:
+    """Only closed segments have them: the active one's live in memory."""
+    indexes = [*folder.glob("*.index"), *folder.glob("*.timeindex")]
+    assert indexes
+    for index in indexes:
+        index.unlink()
 
 
-def zero_the_index(folder: Path) -> None:
-    for suffix in (".index", ".timeindex"):
-        index = last(folder, ".log").with_suffix(suffix)
-        index.write_bytes(bytes(4096 if suffix == ".index" else 12 * 300))
+def zero_the_indexes(folder: Path) -> None:
+    """As long as a power cut leaves a file whose blocks never arrived."""
+    for log in folder.glob("*.log"):
+        log.with_suffix(".index").write_bytes(bytes(8 * 512))
+        log.with_suffix(".timeindex").write_bytes(bytes(12 * 300))
 
 
 def drop_the_checkpoints(folder: Path) -> None:
@@ -83,8 +88,8 @@ def drop_the_snapshots(folder: Path) -> None:
 DAMAGE = [
     nothing,
     tear_the_tail,
-    delete_the_index,
-    zero_the_index,
+    delete_the_indexes,
+    zero_the_indexes,
     drop_the_checkpoints,
     drop_the_snapshots,
 ]
