@@ -19,7 +19,7 @@ Read = Callable[[int, int], bytes]
 """(size, position) -> bytes; fewer only at the end of the file."""
 
 _HEADER_CHUNK = 1 << 13
-_WHOLE_CHUNK = 1 << 22
+_WHOLE_CHUNK = 1 << 18
 _PREFIX = Struct(">qiib")
 _AFTER_MAGIC = Struct(">6xi8xq")
 _LEGACY_CRC = Struct(">I")
