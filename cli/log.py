@@ -8,6 +8,10 @@ import click
 
 from cli.connection import json_option
 from cli.dump import Item, dump_file
+from cli.output import print_json, progress_bar
+from runtime.disk import OsDisk
+from storage.audit import audit_checkpoints, audit_partition
+from storage.filenames import LIVE, parse_partition_directory_name
 
 
 @click.group(name="log")
@@ -65,3 +69,44 @@ def readable(item: Item) -> str:
         elif not (name in plain and value == plain[name]):
             parts.append(f"{name}={value}")
     return " ".join(parts)
+
+
+@command.command("verify")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@json_option
+def verify(directory: Path, as_json: bool) -> None:
+    """Check everything that must hold in a data or partition directory; exit code 1 if not.
+
+    Batches and checksums, offsets, indexes against a linear scan, producers, checkpoints. Stop the
+    broker first: files it is writing may look wrong.
+    """
+    disk = OsDisk()
+    partitions = partitions_below(directory)
+    findings = [] if partitions == [directory] else audit_checkpoints(disk, str(directory))
+    with progress_bar("verify", len(partitions), "partitions") as advance:
+        for partition in partitions:
+            findings += audit_partition(disk, str(partition))
+            advance(1)
+    if as_json:
+        print_json([{"path": finding.path, "problem": finding.problem} for finding in findings])
+    else:
+        for finding in findings:
+            click.echo(str(finding))
+        noun = "partition" if len(partitions) == 1 else "partitions"
+        click.echo(f"{len(partitions)} {noun} verified, {len(findings)} problems", err=True)
+    if findings:
+        raise SystemExit(1)
+
+
+def partitions_below(directory: Path) -> list[Path]:
+    """The directory itself if it is a partition's, else the live partition directories in it."""
+    if any(directory.glob("*.log")):
+        return [directory]
+    return sorted(
+        path for path in directory.iterdir() if path.is_dir() and _is_live_partition(path.name)
+    )
+
+
+def _is_live_partition(name: str) -> bool:
+    parsed = parse_partition_directory_name(name)
+    return parsed is not None and parsed.state == LIVE

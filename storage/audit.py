@@ -70,16 +70,22 @@ class _Segment(NamedTuple):
 
 def audit_log_dir(disk: Disk, log_dir: str) -> list[Finding]:
     """Every fault in a log directory and the live partitions below it."""
+    findings = audit_checkpoints(disk, log_dir)
+    for name in sorted(disk.listdir(log_dir)):
+        parsed = parse_partition_directory_name(name)
+        if parsed is not None and parsed.state == LIVE and disk.isdir(f"{log_dir}/{name}"):
+            findings += audit_partition(disk, f"{log_dir}/{name}")
+    return findings
+
+
+def audit_checkpoints(disk: Disk, log_dir: str) -> list[Finding]:
+    """Checkpoint files of a log directory that cannot be read."""
     findings = []
     for name in (RECOVERY_POINT_CHECKPOINT, LOG_START_OFFSET_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT):
         try:
             OffsetCheckpoint(disk, log_dir, name).read()
         except CorruptFileError as error:
             findings.append(Finding(error.path, error.reason))
-    for name in sorted(disk.listdir(log_dir)):
-        parsed = parse_partition_directory_name(name)
-        if parsed is not None and parsed.state == LIVE and disk.isdir(f"{log_dir}/{name}"):
-            findings += audit_partition(disk, f"{log_dir}/{name}")
     return findings
 
 
