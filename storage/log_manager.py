@@ -45,6 +45,13 @@ from storage.partition_metadata import encode_partition_metadata, read_topic_id
 logger = logging.getLogger(__name__)
 
 DELETE_LOGS = "kafka-delete-logs"
+FLUSHED_AT_ONCE = 32
+
+
+def run_in_line(functions: Sequence[Callable[[], None]]) -> None:
+    """Call each in this thread."""
+    for function in functions:
+        function()
 
 
 class LogDirState(NamedTuple):
@@ -277,22 +284,29 @@ class LogManager:
 
     # Stop.
 
-    def close(self, now_ms: int, *, clean: bool, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
+    def close(
+        self,
+        now_ms: int,
+        *,
+        clean: bool,
+        broker_epoch: int = UNKNOWN_BROKER_EPOCH,
+        run_all: Callable[[Sequence[Callable[[], None]]], None] = run_in_line,
+    ) -> None:
         """Close every log and give the directories up; runs when no job does.
 
         Clean: all is flushed first, the checkpoints are written, and each directory that was
-        loaded and did not fail meanwhile gets its clean-shutdown mark.
+        loaded and did not fail meanwhile gets its clean-shutdown mark. `run_all` may run the
+        flushes it is given in several threads, and returns when all are done.
         """
         for path, directory in self.directories.items():
-            if directory.offline:
-                directory.release()
-                continue
             try:
-                logs = self.logs_in(path)
-                for log in logs:
-                    log.close(now_ms, clean=clean)
-                if clean:
-                    self.write_checkpoints(directory)
+                if not directory.offline:
+                    logs = self.logs_in(path)
+                    if clean:
+                        _flush_all(logs, now_ms, run_all)
+                        self.write_checkpoints(directory)
+                    for log in logs:
+                        log.close()
                 directory.close(clean and directory.loaded, broker_epoch)
             except StorageError as error:
                 self._go_offline(directory, error)
@@ -345,6 +359,20 @@ class LogManager:
                 stray,
             )
             directory.disk.rename(path, f"{directory.path}/{stray}")
+
+
+def _flush_all(
+    logs: Sequence[PartitionLog],
+    now_ms: int,
+    run_all: Callable[[Sequence[Callable[[], None]]], None],
+) -> None:
+    """Make everything durable, in slices that bound how many descriptors wait for their sync."""
+    for start in range(0, len(logs), FLUSHED_AT_ONCE):
+        works = [log.seal(now_ms) for log in logs[start : start + FLUSHED_AT_ONCE]]
+        flushes = [work for work in works if work is not None]
+        run_all([work.work for work in flushes])
+        for work in flushes:
+            work.commit()
 
 
 def _removal(directory: LogDirectory, path: str) -> Callable[[], None]:

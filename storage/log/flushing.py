@@ -109,13 +109,6 @@ class Flusher:
         self._new_names = self._is_new = self._cut = False
         return steps
 
-    def flush_now(self, now_ms: int) -> None:
-        """Flush all in line: at shutdown, when no worker runs."""
-        work = self.plan(now_ms, self._log.log_end_offset)
-        if work is not None:
-            work.work()
-            work.commit()
-
     def finished(self) -> Sequence[Job]:
         """The flush is over; the job that follows where more was asked for meanwhile."""
         self.in_flight = False

@@ -376,16 +376,19 @@ class PartitionLog:
         """The log is empty and its next offset is `offset`; see `truncation`."""
         return truncation.truncate_fully_and_start_at(self, offset, now_ms, log_start_offset)
 
-    def close(self, now_ms: int, *, clean: bool) -> None:
-        """No file is open afterwards; if clean, all is durable, with a snapshot at the end."""
-        if clean:
-            self.producers.map_end_offset = self.log_end_offset
-            snapshot = self.producers.take_snapshot(sync=False)
-            if snapshot is not None:
-                self.flusher.names_changed(snapshot)
-            for segment in self.segments:
-                segment.close()
-            self.flusher.flush_now(now_ms)
+    def seal(self, now_ms: int) -> Work | None:
+        """Appends are over, works have ended: write snapshot and indexes; the work syncs them."""
+        self.producers.map_end_offset = self.log_end_offset
+        snapshot = self.producers.take_snapshot(sync=False)
+        if snapshot is not None:
+            self.flusher.names_changed(snapshot)
+        for segment in self.segments:
+            segment.close()
+        self.flusher.in_flight = False
+        return self.flusher.plan(now_ms, self.log_end_offset)
+
+    def close(self) -> None:
+        """No file is open afterwards; what was not flushed is left to recovery."""
         for segment in self.segments:
             segment.close_files()
         self.offline = True

@@ -136,8 +136,8 @@ def _leading(
     last = len(segments) - 1
     for index, segment in enumerate(segments):
         upper_bound = segments[index + 1].base_offset if index < last else bounds.log_end_offset
-        if upper_bound > bounds.high_watermark or not may_go(index, segment):
-            return index
         if index == last and segment.size == 0:
+            return index
+        if upper_bound > bounds.high_watermark or not may_go(index, segment):
             return index
     return len(segments)

@@ -162,7 +162,9 @@ def prepare(
         max_timestamp = batch.max_timestamp
     else:
         max_timestamp = scan.max_timestamp
-    target = codec if rules.target_codec < 0 else rules.target_codec
+    target = rules.target_codec
+    if target < 0 or attributes & CONTROL_FLAG:
+        target = codec
     if target != codec or not scan.consecutive:
         batch = _rebuild(batch, payload, target, rules, scan.consecutive)
         _check_size(batch.size, rules)
