@@ -4,6 +4,8 @@ prometheus_client takes a tenth of a second to import, so a worker does it after
 ready; a scrape that comes earlier waits for that import.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +34,8 @@ from storage.log_manager import LogManager
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
+_log = logging.getLogger(__name__)
+
 RUNNING = 3
 """The state of a broker that serves, by Kafka's number."""
 
@@ -55,6 +59,30 @@ class Observed(NamedTuple):
     load_progress: Callable[[], tuple[int, int]]
 
 
+class LoadedExposition(Exposition):
+    """Renders only once the library is there: two threads must not import it at the same time."""
+
+    _loaded: "asyncio.Future[None] | None" = None
+
+    def library_loaded(self, _library: object, error: BaseException | None) -> None:
+        """The worker's import has ended; one that failed is tried again by each scrape."""
+        if error is not None:
+            _log.error("prometheus_client could not be imported: %s", error)
+        loaded = self._future()
+        if not loaded.done():
+            loaded.set_result(None)
+
+    async def page(self, open_metrics: bool) -> bytes:
+        """The page in one of the two formats."""
+        await asyncio.shield(self._future())
+        return await super().page(open_metrics)
+
+    def _future(self) -> "asyncio.Future[None]":
+        if self._loaded is None:
+            self._loaded = asyncio.get_running_loop().create_future()
+        return self._loaded
+
+
 def make_endpoint(observed: Observed) -> MetricsEndpoint:
     """The endpoint over these parts; it serves once it is started."""
     health = LoopHealth(observed.clock)
@@ -75,10 +103,10 @@ def make_endpoint(observed: Observed) -> MetricsEndpoint:
         ),
     )
     dialects = observed.config.live(observability.METRICS_DIALECTS)
-    exposition = Exposition(
+    exposition = LoadedExposition(
         partial(pieces, sources), lambda: frozenset(dialects()), observed.clock, _process_metrics()
     )
-    observed.workers.submit(load_library, done=lambda _library, _error: None)
+    observed.workers.submit(load_library, done=exposition.library_loaded)
     return MetricsEndpoint(
         exposition, lambda: observed.broker_state() == RUNNING, observed.workers.run
     )

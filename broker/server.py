@@ -37,6 +37,8 @@ from broker.dispatch import Dispatcher
 from broker.entropy import SystemEntropy
 from broker.handler_table import Services, make_handlers
 from broker.jobs import JobRunner
+from broker.live_settings import LiveSettings
+from broker.log_flushing import flush_all
 from broker.log_loading import LoadProgress, run_load_tasks
 from broker.network.connection_limits import ConnectionLimits
 from broker.network.listener import SocketOptions
@@ -59,7 +61,7 @@ from cluster.store.port import StartupRefused
 from config.broker_config import BrokerConfig
 from config.keys import log, network, node, observability, replication, transactions
 from config.listeners import Endpoint
-from config.topic_config import LogConfig, log_config, validate_topic_overrides
+from config.topic_config import validate_topic_overrides
 from protocol.model import TopicPartition
 from runtime.blocking import Workers
 from runtime.clock import Clock
@@ -85,7 +87,6 @@ IN_FLIGHT_S: Final = 10.0
 TASKS_S: Final = 5.0
 MOST_OPEN_FILES: Final = 20_000
 """Segments kept open, if half the process's descriptors allow it; the rest is for connections."""
-CLUSTER_DEFAULT: Final = "<default>"
 EXIT_FAILED: Final = 1
 STARTING: Final = 1
 RUNNING: Final = 3
@@ -116,7 +117,6 @@ class Server:
         self.workers = Workers(loop, config[network.BACKGROUND_THREADS])
         self.requests = RequestMetricsRegistry()
         self.load_progress = LoadProgress(clock)
-        self._dynamic_configs: dict[str, Mapping[str, str]] = {}
         self._directories: list[LogDirectory] = []
         self._sockets: BoundSockets = {}
         self._file_limit = 0
@@ -128,6 +128,7 @@ class Server:
         self.services: Services
         self.socket_server: SocketServer
         self._jobs: JobRunner
+        self._settings: LiveSettings
         self.state = STARTING
         self._connection_limits = ConnectionLimits(
             config.live(network.MAX_CONNECTIONS),
@@ -207,17 +208,19 @@ class Server:
             self._storage_failed,
             self._logs_changed,
         )
+        metadata = MetadataCache(self.cluster_id)
+        self._settings = LiveSettings(config, self.logs, metadata, self.node_id)
         self.replicas = ReplicaManager(
             self.node_id,
             self.logs,
-            MetadataCache(self.cluster_id),
+            metadata,
             BrokerTopicMeters(),
             ReplicaEnvironment(
                 self.clock,
                 self._loop.call_soon,
                 self.scheduler.after,
                 self._jobs.run,
-                self._topic_config,
+                self._settings.of_topic,
                 self._directory_failed,
             ),
         )
@@ -237,7 +240,7 @@ class Server:
             self._entropy,
         )
         services.controller = Controller(
-            self._store, self.replicas, self.replicas.metadata, policy, self._config_changed
+            self._store, self.replicas, self.replicas.metadata, policy, self._settings.changed
         )
         services.sessions = FetchSessionCache(
             config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], self._entropy.randrange
@@ -249,7 +252,6 @@ class Server:
             {},
         )
         services.producer_ids = ProducerIdBlocks(self._store, self.node_id, spawn)
-        config.on_change(lambda _: self._follow_broker_settings())
 
     def _make_socket_server(self) -> None:
         config = self.config
@@ -284,7 +286,7 @@ class Server:
                 return None
             return known.topic_id
 
-        tasks = self.logs.load_tasks(self.clock.now_ms(), self._topic_config, expected)
+        tasks = self.logs.load_tasks(self.clock.now_ms(), self._settings.of_topic, expected)
         threads = self.config[log.NUM_RECOVERY_THREADS_PER_DATA_DIR] * len(self._directories)
         await run_load_tasks(tasks, self.workers, threads, self.load_progress)
         report = self.logs.finish_load(tasks)
@@ -376,31 +378,6 @@ class Server:
             "start_ms": age_ms(),
         }
 
-    # Settings that change while the broker runs.
-
-    def _topic_config(self, topic: str) -> LogConfig:
-        return log_config(self.config, self.replicas.metadata.topic_overrides(topic))
-
-    def _config_changed(self, entity_type: str, name: str, values: Mapping[str, str]) -> None:
-        if entity_type == "topics":
-            self.logs.update_topic_config(name, log_config(self.config, values))
-        elif name in (CLUSTER_DEFAULT, str(self.node_id)):
-            self._dynamic_configs[name] = values
-            errors = self.config.set_dynamic(
-                self._dynamic_configs.get(str(self.node_id), {}),
-                self._dynamic_configs.get(CLUSTER_DEFAULT, {}),
-            )
-            for error in errors:
-                _log.error("A stored setting is left out: %s", error)
-
-    def _follow_broker_settings(self) -> None:
-        configs: dict[str, LogConfig] = {}
-        for partition_log in self.logs.all_logs():
-            topic = partition_log.topic_partition[0]
-            if topic not in configs:
-                configs[topic] = self._topic_config(topic)
-            partition_log.update_config(configs[topic])
-
     # What the parts tell one another through here, since each is made before the other.
 
     def _logs_changed(self, logs: Sequence[PartitionLog]) -> None:
@@ -429,6 +406,7 @@ class Server:
         self.replicas.purgatories.close()
         await self.socket_server.stop(IN_FLIGHT_S)
         controller.close()
+        await flush_all(self.logs.all_logs(), self._jobs, self.workers)
         self._jobs.stop()
         unfinished = await self.supervisor.stop(TASKS_S)
         if unfinished:

@@ -50,5 +50,5 @@ def test_a_taken_port_refuses_the_start_and_frees_the_others(bound):
 
 
 def test_an_address_of_another_machine_is_named():
-    with pytest.raises(StartFailed, match="192.0.2.1:9"):
+    with pytest.raises(StartFailed, match=r"192\.0\.2\.1:9"):
         bind_listeners([Endpoint("A", "192.0.2.1", 9)], SocketOptions())

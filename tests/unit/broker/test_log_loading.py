@@ -39,8 +39,8 @@ async def test_every_task_runs_once(workers):
 
 
 async def test_a_bug_in_a_task_is_raised(workers):
+    progress = LoadProgress(ManualClock())
     with pytest.raises(RuntimeError, match="bug"):
-        progress = LoadProgress(ManualClock())
         await run_load_tasks([Task(RuntimeError("bug"))], workers, 2, progress)
 
 

@@ -244,7 +244,7 @@ async def test_a_taken_metrics_port_refuses_the_start(tmp_path):
         server = Server(
             settings(tmp_path, f"tidelog.metrics.listener=127.0.0.1:{port}"), platform()
         )
-        with pytest.raises(StartFailed, match="tidelog.metrics.listener"):
+        with pytest.raises(StartFailed, match=r"tidelog\.metrics\.listener"):
             await server.start()
 
 

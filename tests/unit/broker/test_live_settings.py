@@ -1,0 +1,45 @@
+"""A topic's own value wins over the broker's, that over the cluster's default; logs obey at once."""
+
+from broker.live_settings import LiveSettings
+from config.loading import load
+from tests.support.replicas import NODE, ReplicaBroker
+
+
+def settings(*static):
+    broker = ReplicaBroker()
+    config = load(None, {}, list(static))
+    live = LiveSettings(config, broker.logs, broker.metadata, NODE)
+    broker.create("t")
+    broker.create("u")
+    return broker, live
+
+
+def retention(broker, topic="t"):
+    return broker.partition(topic).log.config.retention_ms
+
+
+def test_changes_reach_the_logs_in_their_order_of_precedence():
+    broker, live = settings("log.retention.ms=1000")
+    live.changed("brokers", "<default>", {"log.retention.ms": "2000"})
+    assert retention(broker) == 2000
+    live.changed("brokers", str(NODE), {"log.retention.ms": "3000"})
+    assert retention(broker) == 3000
+    broker.metadata.set_topic_overrides("t", {"retention.ms": "4000"})
+    live.changed("topics", "t", {"retention.ms": "4000"})
+    assert (retention(broker), retention(broker, "u")) == (4000, 3000)
+    live.changed("brokers", str(NODE), {})
+    assert (retention(broker), retention(broker, "u")) == (4000, 2000)
+    assert live.of_topic("t").retention_ms == 4000
+
+
+def test_another_brokers_settings_are_none_of_ours():
+    broker, live = settings("log.retention.ms=1000")
+    live.changed("brokers", "77", {"log.retention.ms": "5"})
+    assert live.of_topic("t").retention_ms == 1000
+
+
+def test_a_stored_value_that_does_not_parse_is_left_out(caplog):
+    _, live = settings("log.retention.ms=1000")
+    live.changed("brokers", str(NODE), {"log.retention.ms": "soon"})
+    assert live.of_topic("t").retention_ms == 1000
+    assert "left out" in caplog.text
