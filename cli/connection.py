@@ -5,6 +5,7 @@ broker and what they show is what a client sees.
 """
 
 import functools
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 TIMEOUT_SECONDS = 30
+CONNECT_SECONDS = 3
 SILENT: dict[str, Any] = {"log_level": 0}
 """librdkafka writes its own log to stderr; a command says what went wrong in one line instead."""
 
@@ -65,19 +67,40 @@ def admin(client: dict[str, Any]) -> "AdminClient":
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
+    check_reachable(client)
     connected = AdminClient(client)
     try:
         connected.list_topics(topic="", timeout=10)
     except KafkaException as error:
-        raise unreachable(client, error) from None
+        raise unreachable(client, kafka_error(error).str()) from None
     return connected
 
 
-def unreachable(client: dict[str, Any], error: "KafkaException") -> click.ClickException:
+def check_reachable(client: dict[str, Any]) -> None:
+    """Tell at once when nobody listens; librdkafka would go on trying until its time is up."""
+    refusals = []
+    for address in client["bootstrap.servers"].split(","):
+        try:
+            socket.create_connection(split_address(address), CONNECT_SECONDS).close()
+            return
+        except OSError as error:
+            refusals.append(error.strerror or str(error))
+    raise unreachable(client, refusals[0])
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """(host, port) of HOST:PORT; a usage error where there is no port."""
+    host, _, port = text.strip().rpartition(":")
+    if not port.isdigit():
+        raise click.UsageError(f"'{text}' is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def unreachable(client: dict[str, Any], reason: str) -> click.ClickException:
     """What to say when no broker answers."""
     address = client["bootstrap.servers"]
     return click.ClickException(
-        f"no broker answers at {address} ({kafka_error(error).str()}); is one running there?"
+        f"no broker answers at {address} ({reason}); is one running there?"
         f" 'tidelog doctor -b {address}' looks closer"
     )
 

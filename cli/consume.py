@@ -10,7 +10,13 @@ from typing import Any
 
 import click
 
-from cli.connection import TIMEOUT_SECONDS, bootstrap_option, kafka_error, unreachable
+from cli.connection import (
+    TIMEOUT_SECONDS,
+    bootstrap_option,
+    check_reachable,
+    kafka_error,
+    unreachable,
+)
 from cli.output import progress_bar, text_of
 
 POLL_SECONDS = 0.2
@@ -64,6 +70,7 @@ class Reader:
     def __init__(self, client: dict[str, Any], topic: str, partitions: tuple[int, ...]) -> None:
         from confluent_kafka import Consumer, KafkaException
 
+        check_reachable(client)
         self._consumer = Consumer(
             # librdkafka wants the name of a group even where none is joined.
             {"group.id": "tidelog-consume", "enable.auto.commit": False, **client}
@@ -71,7 +78,7 @@ class Reader:
         try:
             found = self._consumer.list_topics(topic, timeout=10).topics[topic]
         except KafkaException as error:
-            raise unreachable(client, error) from None
+            raise unreachable(client, kafka_error(error).str()) from None
         if found.error is not None:
             raise click.ClickException(f"cannot consume {topic}: {found.error.str()}")
         unknown = sorted(set(partitions) - set(found.partitions))

@@ -13,10 +13,15 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from cli.connection import bootstrap_option, json_option, kafka_error
+from cli.connection import (
+    CONNECT_SECONDS,
+    bootstrap_option,
+    json_option,
+    kafka_error,
+    split_address,
+)
 from cli.output import print_json, print_table
 
-CONNECT_SECONDS = 3
 ANSWER_SECONDS = 10
 LOW_FILE_LIMIT = 10_000
 FULL_DISK, NEARLY_FULL_DISK = 0.98, 0.90
@@ -82,12 +87,8 @@ def check_cluster(client: dict[str, Any]) -> list[Finding]:
 
     findings = []
     for address in client["bootstrap.servers"].split(","):
-        host, _, port = address.rpartition(":")
-        if not port.isdigit():
-            raise click.UsageError(f"'{address}' is not HOST:PORT")
         remedy = "start the broker, or give its listener's address with -b"
-        finding = check_connection(host.strip("[]"), int(port), "bootstrap address", remedy)
-        findings.append(finding)
+        findings.append(check_connection(*split_address(address), "bootstrap address", remedy))
     if all(finding.state == "failure" for finding in findings):
         return findings
     try:
