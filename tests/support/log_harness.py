@@ -1,4 +1,4 @@
-"""One partition's log on a fault disk, with its jobs run by hand: what a broker does, without one."""
+"""One log on a fault disk, its jobs run by hand: what a broker does, without one."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -33,9 +33,13 @@ def environment(pool: int = 100) -> LogEnvironment:
     )
 
 
-def every(_ms: int = 1000) -> JobIntervals:
-    """Intervals nobody waits for."""
-    return JobIntervals(*([lambda: 1000] * 7), 0)
+def every(period_ms: int = 1000) -> JobIntervals:
+    """All jobs at one interval, which nobody waits for."""
+
+    def period() -> int:
+        return period_ms
+
+    return JobIntervals(period, period, period, period, period, period, period, 0)
 
 
 def records(values: Iterable[bytes], timestamp: int = START_MS) -> list[Record]:

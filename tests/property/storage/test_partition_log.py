@@ -223,7 +223,7 @@ class LogAgainstList(RuleBasedStateMachine):
         self.adopt(lost_below=flushed)
 
     def adopt(self, lost_below: int) -> None:
-        """After a start: nothing below the flushed end is missing, nothing is there that was not."""
+        """After a start: nothing below the flushed end is missing, nothing new is there."""
         log = self.log
         expected = {batch.base: batch for batch in self.batches}
         found = dict(read_all(log, log.log_start_offset, ReadBound.LOG_END))
@@ -262,7 +262,7 @@ class LogAgainstList(RuleBasedStateMachine):
 
 
 def _as_batches(log, start: int) -> list[Batch]:  # type: ignore[no-untyped-def]
-    """What a start brought back below what was known: records that deletion had only begun to drop."""
+    """What a start brought back: records that deletion had only begun to drop."""
     return [
         Batch(offset, (value,))
         for offset, value in read_all(log, start, ReadBound.LOG_END)

@@ -1,6 +1,7 @@
 """An audit finds whatever does not hold, and nothing where all holds."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ def sound() -> FaultDisk:
         harness.now_ms += 10
         harness.append([b"value-%d" % number])
     log = harness.log
-    fields = {"producer_id": 1, "producer_epoch": 0}
-    data = build_batch(records([b"x"]), is_transactional=True, base_sequence=0, **fields)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"producer_id": 1, "producer_epoch": 0}
+    data = build_batch(records([b"x"]), is_transactional=True, base_sequence=0, **fields)
     log.append_as_leader(memoryview(data), 0, START_MS)
     marker = build_end_transaction_marker(
         EndTransactionMarker(False, 0), timestamp=START_MS, **fields
@@ -88,7 +89,10 @@ def test_nothing_is_found_in_a_sound_directory() -> None:
         ),
         (move(f"{FIRST}.index", f"{PARTITION_DIR}/{900:020d}.index"), "without its .log"),
         (lambda d: d.write_file(f"{PARTITION_DIR}/leader-epoch-checkpoint", b"9\n0\n"), "version"),
-        (lambda d: d.write_file(f"{PARTITION_DIR}/partition.metadata", b"version: 7"), "unrecognized"),
+        (
+            lambda d: d.write_file(f"{PARTITION_DIR}/partition.metadata", b"version: 7"),
+            "unrecognized",
+        ),
         (lambda d: d.write_file(f"{LOG_DIR}/replication-offset-checkpoint", b"0\n3\n"), "expected"),
         (lambda d: d.write_file(f"{FIRST}.log", d.read_file(names(d, ".log")[1])), "goes back"),
     ],

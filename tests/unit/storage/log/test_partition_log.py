@@ -1,5 +1,7 @@
 """What a partition log answers, and what it leaves to be done."""
 
+from typing import Any
+
 import pytest
 
 from config.topic_config import LogConfig
@@ -17,8 +19,8 @@ def harness(**settings: object) -> LogHarness:
     return LogHarness(FaultDisk(), LogConfig(file_delete_delay_ms=0, **settings))  # type: ignore[arg-type]
 
 
-def batch(value: bytes = b"v", **fields: object) -> memoryview:
-    return memoryview(build_batch(records([value]), **fields))  # type: ignore[arg-type]
+def batch(value: bytes = b"v", **fields: Any) -> memoryview:
+    return memoryview(build_batch(records([value]), **fields))
 
 
 def test_appends_are_given_offsets_and_the_epoch_in_place() -> None:
@@ -28,7 +30,7 @@ def test_appends_are_given_offsets_and_the_epoch_in_place() -> None:
     second = log.append_as_leader(batch(), 3, START_MS)
     assert (first.base_offset, first.last_offset, second.base_offset) == (0, 0, 1)
     assert (first.log_append_time_ms, first.duplicate, first.jobs) == (-1, False, ())
-    assert data[12:16] == b"\0\0\0\3"
+    assert bytes(data[12:16]) == b"\0\0\0\3"
     assert log.latest_epoch == 3
     assert log.end_offset_for_epoch(3) == (3, 2)
 
@@ -41,7 +43,7 @@ def test_a_worker_may_validate_and_the_loop_append() -> None:
 
 def test_a_retried_batch_is_answered_with_its_old_offsets_and_time() -> None:
     log = harness().log
-    fields = {"producer_id": 4, "producer_epoch": 0}
+    fields: dict[str, Any] = {"producer_id": 4, "producer_epoch": 0}
     for sequence in range(3):
         log.append_as_leader(batch(base_sequence=sequence, **fields), 0, START_MS)
     again = log.append_as_leader(batch(base_sequence=1, **fields), 0, START_MS)
@@ -58,7 +60,11 @@ def test_a_retried_batch_is_answered_with_its_old_offsets_and_time() -> None:
 def transaction(log_harness: LogHarness, producer_id: int, *, commit: bool, size: int = 2) -> None:
     log = log_harness.log
     for sequence in range(size):
-        fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
+        fields: dict[str, Any] = {
+            "producer_id": producer_id,
+            "producer_epoch": 0,
+            "base_sequence": sequence,
+        }
         log.append_as_leader(batch(is_transactional=True, **fields), 0, START_MS)
     marker = build_end_transaction_marker(
         EndTransactionMarker(commit, 0),
@@ -73,7 +79,7 @@ def test_committed_reads_end_before_open_transactions_and_name_aborted_ones() ->
     at = harness()
     log = at.log
     transaction(at, 1, commit=False)
-    fields = {"producer_id": 2, "producer_epoch": 0, "base_sequence": 0}
+    fields: dict[str, Any] = {"producer_id": 2, "producer_epoch": 0, "base_sequence": 0}
     log.append_as_leader(batch(is_transactional=True, **fields), 0, START_MS)
     assert log.last_stable_offset == 0
     log.update_high_watermark(log.log_end_offset)
@@ -163,7 +169,7 @@ def test_records_are_not_deleted_beyond_the_high_watermark() -> None:
 
 def test_producers_are_forgotten_after_their_time() -> None:
     log = harness().log
-    fields = {"producer_id": 4, "producer_epoch": 0, "base_sequence": 0}
+    fields: dict[str, Any] = {"producer_id": 4, "producer_epoch": 0, "base_sequence": 0}
     log.append_as_leader(batch(**fields), 0, START_MS)
     assert log.expire_producers(START_MS) == 0
     assert log.expire_producers(START_MS + NEVER) == 1

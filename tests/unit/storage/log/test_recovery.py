@@ -1,0 +1,128 @@
+"""Opening a log: what is trusted, what is read through, where it ends."""
+
+from config.topic_config import LogConfig
+from tests.support.fault_disk import FaultDisk
+from tests.support.log_harness import LOG_DIR, PARTITION, START_MS, LogHarness
+
+CONFIG = LogConfig(segment_bytes=300, index_interval_bytes=100, file_delete_delay_ms=0)
+PARTITION_DIR = f"{LOG_DIR}/orders-0"
+
+
+def lived(flush: bool = False, **fields: int) -> FaultDisk:
+    disk = FaultDisk()
+    harness = LogHarness(disk, CONFIG)
+    for number in range(12):
+        if fields:
+            fields["base_sequence"] = number
+        data = [b"value-%02d" % number]
+        harness.now_ms += 1
+        harness.append(data, **fields)
+    if flush:
+        harness.flush()
+    harness.log.update_high_watermark(11)
+    harness.checkpoint()
+    return disk
+
+
+def logs(disk: FaultDisk) -> list[str]:
+    return sorted(name for name in disk.listdir(PARTITION_DIR) if name.endswith(".log"))
+
+
+def corrupt(disk: FaultDisk, name: str) -> None:
+    data = bytearray(disk.read_file(f"{PARTITION_DIR}/{name}"))
+    data[70] ^= 1
+    disk.write_file(f"{PARTITION_DIR}/{name}", bytes(data))
+
+
+def test_a_bad_batch_above_the_recovery_point_ends_the_log() -> None:
+    disk = lived()
+    disk.restart()
+    disk.write_file(f"{LOG_DIR}/recovery-point-offset-checkpoint", b"0\n1\norders 0 0\n")
+    second = logs(disk)[1]
+    corrupt(disk, second)
+    harness = LogHarness(disk, CONFIG)
+    assert harness.log.log_end_offset == int(second[:20])
+    assert logs(disk) == [logs(disk)[0], second]
+    assert harness.log.high_watermark == harness.log.log_end_offset
+
+
+def test_segments_below_the_recovery_point_are_trusted() -> None:
+    disk = lived(flush=True)
+    disk.restart()
+    corrupt(disk, logs(disk)[0])
+    assert LogHarness(disk, CONFIG).log.log_end_offset == 12
+
+
+def test_a_missing_index_brings_recovery_forward() -> None:
+    disk = lived(flush=True)
+    disk.restart()
+    disk.unlink(f"{PARTITION_DIR}/{0:020d}.index")
+    harness = LogHarness(disk, CONFIG)
+    assert harness.log.log_end_offset == 12
+    assert harness.log.recovery_point == 0
+    assert disk.exists(f"{PARTITION_DIR}/{0:020d}.index")
+
+
+def test_a_log_that_ends_before_its_start_begins_anew_there() -> None:
+    disk = lived(flush=True)
+    disk.restart()
+    disk.write_file(f"{LOG_DIR}/log-start-offset-checkpoint", b"0\n1\norders 0 50\n")
+    log = LogHarness(disk, CONFIG).log
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (50, 50, 50)
+    assert logs(disk) == [f"{50:020d}.log"]
+
+
+def test_an_empty_directory_begins_at_the_log_start() -> None:
+    disk = FaultDisk()
+    LogHarness(disk, CONFIG).close()
+    for name in logs(disk):
+        disk.unlink(f"{PARTITION_DIR}/{name}")
+    assert LogHarness(disk, CONFIG).log.log_end_offset == 0
+
+
+def test_producers_come_back_by_snapshot_and_replay() -> None:
+    disk = lived(producer_id=7, producer_epoch=1, base_sequence=0)
+    disk.restart()
+    (entry,) = LogHarness(disk, CONFIG).log.active_producers()
+    assert (entry.producer_id, entry.last_sequence, entry.last_offset) == (7, 11, 11)
+
+
+def test_producers_come_back_without_any_snapshot() -> None:
+    disk = lived(flush=True, producer_id=7, producer_epoch=1, base_sequence=0)
+    disk.restart()
+    for name in disk.listdir(PARTITION_DIR):
+        if name.endswith(".snapshot"):
+            disk.unlink(f"{PARTITION_DIR}/{name}")
+    (entry,) = LogHarness(disk, CONFIG).log.active_producers()
+    assert entry.last_sequence == 11
+
+
+def test_damaged_epochs_are_found_again_in_the_batches() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk, CONFIG)
+    harness.append([b"x"], epoch=4)
+    disk.restart()
+    disk.write_file(f"{PARTITION_DIR}/leader-epoch-checkpoint", b"what")
+    assert LogHarness(disk, CONFIG).log.latest_epoch == 4
+
+
+def test_recovery_twice_is_recovery_once() -> None:
+    disk = lived()
+    disk.restart()
+    first = LogHarness(disk, CONFIG).content()
+    names = sorted(disk.listdir(PARTITION_DIR))
+    disk.restart()
+    assert LogHarness(disk, CONFIG).content() == first
+    assert sorted(disk.listdir(PARTITION_DIR)) == names
+
+
+def test_the_log_ends_where_its_last_batch_does_after_a_clean_close() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk, CONFIG)
+    for _ in range(9):
+        harness.append([b"x"])
+    harness.close()
+    harness = LogHarness(disk, CONFIG)
+    assert (harness.report.recovered, harness.log.log_end_offset) == (0, 9)
+    assert harness.manager.get(PARTITION) is harness.log
+    assert harness.now_ms == START_MS

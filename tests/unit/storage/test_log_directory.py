@@ -1,0 +1,68 @@
+"""One log directory: made, locked, marked, looked through."""
+
+import errno
+
+from protocol.model import TopicPartition
+from storage.log_directory import LogDirectory
+from tests.support.fault_disk import FaultDisk
+
+
+def opened(disk: FaultDisk, path: str = "/var/lib/tide") -> LogDirectory:
+    directory = LogDirectory(disk, path)
+    directory.open()
+    return directory
+
+
+def test_a_new_directory_outlives_a_power_cut() -> None:
+    disk = FaultDisk()
+    opened(disk)
+    disk.power_cut()
+    assert disk.isdir("/var/lib/tide")
+
+
+def test_names_are_told_apart() -> None:
+    disk = FaultDisk()
+    directory = opened(disk)
+    unique = "0" * 32
+    for name in ("b-1", "a-x-0", f"c-0.{unique}-delete", f"d-0.{unique}-future", "lost+found"):
+        disk.mkdir(f"{directory.path}/{name}")
+    disk.write_file(f"{directory.path}/file-3", b"")
+    found = directory.discover()
+    assert found.live == [(TopicPartition("a-x", 0), "a-x-0"), (TopicPartition("b", 1), "b-1")]
+    assert found.deleted == [f"c-0.{unique}-delete"]
+    assert found.other == [f"d-0.{unique}-future"]
+
+
+def test_the_clean_mark_is_written_only_by_a_clean_close() -> None:
+    disk = FaultDisk()
+    directory = opened(disk)
+    assert not directory.take_clean_mark()
+    directory.close(clean=True, broker_epoch=7)
+    directory = opened(disk)
+    assert directory.take_clean_mark()
+    assert directory.clean_broker_epoch == 7
+    directory.close(clean=False)
+    assert not opened(disk).take_clean_mark()
+
+
+def test_an_offline_directory_gets_no_mark_but_gives_up_its_lock() -> None:
+    disk = FaultDisk()
+    directory = opened(disk)
+    directory.offline = True
+    directory.close(clean=True)
+    assert not opened(disk).take_clean_mark()
+
+
+def test_a_damaged_checkpoint_counts_as_empty() -> None:
+    disk = FaultDisk()
+    directory = opened(disk)
+    disk.write_file(directory.recovery_points.path, b"0\n5\n")
+    assert directory.read_checkpoint(directory.recovery_points) == {}
+
+
+def test_usage_is_unknown_where_the_disk_does_not_tell() -> None:
+    disk = FaultDisk(total=100, usable=40)
+    directory = opened(disk)
+    assert directory.usage() == (100, 40)
+    disk.fail("usage", errno.EIO)
+    assert directory.usage() == (-1, -1)
