@@ -3,8 +3,8 @@
     session → wanted partitions → read → enough? answer : wait, read again, answer
 
 v4 read_committed bound and aborted transactions, v7 sessions, v9 leader epochs, v11 consumers may
-read followers, v12 divergence told to followers and the current leader to everyone, v13 topics by
-id (unknown: 100, checked again at every request of the session), v16 the leader's endpoint.
+read followers, v12 divergence told to followers, v13 topics by id (unknown: 100, checked again at
+every request of the session), v16 the current leader and its endpoint.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.replication.wanted_partition import WantedKey, WantedPartition
 from cluster.metadata_cache import MetadataCache
 from config.definition import Live
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -32,11 +32,19 @@ from protocol.messages.fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
-from protocol.model import CONSUMER_REPLICA_ID, ZERO_TOPIC_ID, IsolationLevel, TopicPartition
+from protocol.model import (
+    CONSUMER_REPLICA_ID,
+    NO_LEADER_EPOCH,
+    ZERO_TOPIC_ID,
+    IsolationLevel,
+    TopicPartition,
+)
 from runtime.clock import Clock
 
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
 FIRST_VERSION_READING_FOLLOWERS: Final = 11
+FIRST_VERSION_WITH_CURRENT_LEADER: Final = 16
+_NOT_HOSTED: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 def handle_fetch(
@@ -51,7 +59,11 @@ def handle_fetch(
     """Read now, or park until `min_bytes` are there, an error is, or `max_wait_ms` are over."""
     version = context.header.api_version
     session_request = _session_request(request, version, replicas.metadata)
-    fetch = sessions.begin(session_request, clock.now_ms())
+    try:
+        fetch = sessions.begin(session_request, clock.now_ms())
+    except KafkaError as error:
+        # Such an answer names no session and no partition, whatever was asked.
+        return FetchResponse(error_code=error.code)
     wanted = fetch.wanted
     if session_request.uses_topic_ids:
         _resolve_again(wanted, replicas.metadata)
@@ -115,9 +127,9 @@ def _wanted_partition(
         partition.partition,
         partition.fetch_offset,
         partition.partition_max_bytes,
-        partition.current_leader_epoch,
+        max(partition.current_leader_epoch, NO_LEADER_EPOCH),
     )
-    wanted.last_fetched_epoch = partition.last_fetched_epoch
+    wanted.last_fetched_epoch = max(partition.last_fetched_epoch, NO_LEADER_EPOCH)
     wanted.log_start_offset = partition.log_start_offset
     return wanted
 
@@ -167,6 +179,7 @@ class _Answer:
         last_name: str | None = None
         last_id = ZERO_TOPIC_ID
         leaders: set[int] = set()
+        tells_leader = self._context.api_version >= FIRST_VERSION_WITH_CURRENT_LEADER
         for wanted, read in news:
             topic_partition = wanted.topic_partition
             name = "" if topic_partition is None else topic_partition[0]
@@ -174,11 +187,14 @@ class _Answer:
                 last_name, last_id = name, wanted.topic_id
                 topic = FetchableTopicResponse(topic=name, topic_id=wanted.topic_id, partitions=[])
                 response.responses.append(topic)
-            topic.partitions.append(_partition_data(wanted.partition, read))
+            data = _partition_data(wanted.partition, read)
+            topic.partitions.append(data)
             if read.records is not None:
                 self._count(name, read.records.nbytes)
-            if read.current_leader is not None:
-                leaders.add(read.current_leader[0])
+            if tells_leader and read.current_leader is not None:
+                leader, epoch = read.current_leader
+                data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+                leaders.add(leader)
         if leaders:
             response.node_endpoints = self._endpoints(leaders)
         return response
@@ -206,7 +222,8 @@ class _Answer:
 
 
 def _partition_data(index: int, read: PartitionRead) -> PartitionData:
-    # Kafka sends empty records, not null, for everything but an unknown topic; no client minds.
+    # Kafka sends empty records, not null, for everything, and an empty list of transactions only
+    # for what is not here.
     data = PartitionData(
         partition_index=index,
         error_code=read.error,
@@ -215,7 +232,9 @@ def _partition_data(index: int, read: PartitionRead) -> PartitionData:
         log_start_offset=read.log_start_offset,
         records=b"" if read.records is None else read.records,
     )
-    if read.aborted_transactions is not None:
+    if read.error in _NOT_HOSTED:
+        data.aborted_transactions = []
+    elif read.aborted_transactions is not None:
         data.aborted_transactions = [
             AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
             for one in read.aborted_transactions
@@ -223,7 +242,4 @@ def _partition_data(index: int, read: PartitionRead) -> PartitionData:
     if read.diverging_epoch is not None:
         epoch, end_offset = read.diverging_epoch
         data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
-    if read.current_leader is not None:
-        leader, epoch = read.current_leader
-        data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
     return data

@@ -5,8 +5,14 @@ import pytest
 from broker.context import Parked
 from broker.handlers.fetch import handle_fetch
 from broker.replication.fetch_session_cache import FetchSessionCache
-from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from protocol.errors import ErrorCode
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+)
 from protocol.model import TopicPartition
 from tests.support.replicas import Delivery, ReplicaBroker, context_of, topic_id_of
 
@@ -149,9 +155,22 @@ def test_a_session_tells_only_news(broker):
 
 
 def test_a_session_that_does_not_fit_fails_the_request(broker):
-    with pytest.raises(KafkaError) as caught:
-        broker.fetch(asked((0, 0), session_id=99, session_epoch=1))
-    assert caught.value.code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    answer = broker.fetch(asked((0, 0), session_id=99, session_epoch=1)).reply
+    assert answer == FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+
+
+def test_leader_epochs_below_minus_one_name_none(broker):
+    request = asked((0, 0), max_wait_ms=0)
+    (partition,) = request.topics[0].partitions
+    partition.current_leader_epoch = partition.last_fetched_epoch = -5
+    (data,) = broker.fetch(request).reply.responses[0].partitions
+    assert (data.error_code, data.diverging_epoch) == (ErrorCode.NONE, None)
+
+
+def test_what_is_not_here_has_an_empty_list_of_transactions(broker):
+    (data,) = broker.fetch(asked((9, 0))).reply.responses[0].partitions
+    assert data.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert data.aborted_transactions == []
 
 
 def test_a_parked_fetch_whose_session_went_on_gives_its_records_up(broker):
@@ -193,9 +212,11 @@ def test_the_current_leader_and_its_endpoint_are_told(broker):
     broker.tell_metadata([], brokers=(1, 2))
     state = broker.state(TP, leader=2, leader_epoch=4, replicas=(1, 2))
     broker.replicas.become_leader_or_follower(1, [state])
-    request = asked((0, 0))
+    request = asked((0, 0), topic_id=topic_id_of("t"))
     request.topics[0].partitions[0].current_leader_epoch = 3
-    response = broker.fetch(request).reply
+    (data,) = broker.fetch(request, version=15).reply.responses[0].partitions
+    assert (data.error_code, data.current_leader) == (ErrorCode.FENCED_LEADER_EPOCH, None)
+    response = broker.fetch(request, version=16).reply
     (data,) = response.responses[0].partitions
     assert data.error_code == ErrorCode.FENCED_LEADER_EPOCH
     assert (data.current_leader.leader_id, data.current_leader.leader_epoch) == (2, 4)
