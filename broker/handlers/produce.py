@@ -1,8 +1,8 @@
 """Produce (0): append record batches.
 
 Codes in the order in which they are looked for: 100 unknown topic id, 3 unknown partition, 87/2/76
-shape of the batch, 49 transactional, 21 acks, 17 internal topic, then the partition's: 6 leader, 19
-in-sync set, 10/2/32/87/… log. A small request is worked off in this call; one of more than a
+shape of the batch, 53/49 transactional, 21 acks, 17 internal topic, then the partition's: 6 leader,
+19 in-sync set, 10/2/32/87/… log. A small request is worked off in this call; one of more than a
 megabyte, or with a batch that unfolds to a lot, partition by partition in a task that yields
 between. v7 zstd, v8 record errors and texts, v10 the current leader, v13 topics by id.
 """
@@ -107,6 +107,7 @@ class _Production:
         metadata = self._replicas.metadata
         entries = self.entries
         nbytes = 0
+        transactional = False
         for topic in self._request.topic_data:
             name: str | None = topic.name
             if version >= FIRST_VERSION_WITH_TOPIC_IDS:
@@ -125,14 +126,24 @@ class _Production:
                 if records is not None and not answer.error_code:
                     nbytes += len(records)
                     entries.append((answer, topic_partition, records))
+                elif answer.error_code == ErrorCode.INVALID_PRODUCER_ID_MAPPING:
+                    transactional = True
             self._response.responses.append(
                 TopicProduceResponse(
                     name=topic.name, topic_id=topic.topic_id, partition_responses=answers
                 )
             )
-        if self._request.acks not in _VALID_ACKS:
+        if transactional and self._request.transactional_id is None:
+            self._refuse_request(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        elif self._request.acks not in _VALID_ACKS:
             self._refuse_all(ErrorCode.INVALID_REQUIRED_ACKS)
         return nbytes
+
+    def _refuse_request(self, code: ErrorCode) -> None:
+        for topic in self._response.responses:
+            for answer in topic.partition_responses:
+                answer.error_code = code
+        self.entries = []
 
     def _refusal(
         self,

@@ -134,7 +134,17 @@ def test_batches_of_transactions_nobody_began_are_refused(broker):
     batch = records_of(
         b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
     )
-    assert codes(handle(broker, request(batch))) == [ErrorCode.INVALID_PRODUCER_ID_MAPPING]
+    asked = request(batch)
+    asked.transactional_id = "id"
+    assert codes(handle(broker, asked)) == [ErrorCode.INVALID_PRODUCER_ID_MAPPING]
+
+
+def test_a_batch_of_a_transaction_without_a_name_refuses_the_whole_request(broker):
+    batch = records_of(b"a", producer_id=1, producer_epoch=0, is_transactional=True)
+    asked = request(batch, records_of(b"b"))
+    refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert codes(handle(broker, asked)) == [refused, refused]
+    assert broker.partition().log.log_end_offset == 0
 
 
 def test_without_acks_nothing_is_said_and_a_failure_closes_the_connection(broker):
