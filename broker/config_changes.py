@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
+from cluster.controller.topics import name_error
 from cluster.metadata_cache import MetadataCache
 from config.broker_config import BrokerConfig
 from config.dynamic import Operation, Refusal, alter_broker, alter_topic, find_request_fault
@@ -61,6 +62,9 @@ class ConfigChanges:
         name = change.name
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        wrong = name_error(name)
+        if wrong is not None:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, wrong)
 
         def altered(current: Mapping[str, str]) -> Mapping[str, str]:
             base = {} if change.replaces else current

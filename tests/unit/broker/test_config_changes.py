@@ -171,3 +171,8 @@ async def test_each_resource_is_answered_in_order_and_twins_are_all_refused() ->
         ("a", *twin),
     ]
     assert done == ["b"]
+
+
+async def test_a_name_no_topic_can_have_is_told_apart_from_a_missing_topic() -> None:
+    code, _ = await failure(House(), change("a b", Operation("retention.ms", SET, "5")))
+    assert code == ErrorCode.INVALID_TOPIC_EXCEPTION
