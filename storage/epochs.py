@@ -67,9 +67,14 @@ class LeaderEpochCache:
             except ValueError as error:
                 raise CorruptFileError(self.path, f"malformed line {' '.join(fields)!r}") from error
             entries.append((epoch, start_offset))
-        for epoch, start_offset in entries:
-            self.assign(epoch, start_offset)
-        self.dirty = False
+        try:
+            for epoch, start_offset in entries:
+                self.assign(epoch, start_offset)
+        except ValueError as error:
+            self._epochs, self._starts = [], []
+            raise CorruptFileError(self.path, str(error)) from error
+        finally:
+            self.dirty = False
 
     def write(self, *, sync: bool = True) -> None:
         """Put the entries in the file now; durable afterwards with sync."""

@@ -176,7 +176,7 @@ def test_a_moved_log_has_its_file_elsewhere() -> None:
     assert made.path == "/e/leader-epoch-checkpoint"
 
 
-@pytest.mark.parametrize("content", [b"0\n1\n1 x\n", b"0\n1\n1\n", b"7\n"])
+@pytest.mark.parametrize("content", [b"0\n1\n1 x\n", b"0\n1\n1\n", b"7\n", b"0\n2\n1 5\n-3 9\n"])
 def test_a_file_that_is_none_leaves_the_cache_empty(content: bytes) -> None:
     disk = FaultDisk()
     disk.mkdir("/d")
