@@ -29,7 +29,26 @@ class LazyGroup(click.Group):
         return command
 
 
+def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            click.echo(f"tidelog {version('tidelog')}")
+        except PackageNotFoundError:
+            click.echo("tidelog (a checkout)")
+        ctx.exit()
+
+
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version.",
+)
 def main() -> None:
     """Tidelog: a Kafka-compatible broker in Python, and commands for any Kafka cluster."""
 

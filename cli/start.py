@@ -38,6 +38,10 @@ def command(properties: str | None, override: tuple[str, ...], **flags: str | No
         ("tidelog.log.format", "{}", flags["log_format"]),
     )
     overrides = [*override]
+    if flags["listen"]:
+        # One listener now: what a file says of several no longer fits, and clients would be sent
+        # to an address that is not served.
+        overrides = ["advertised.listeners=", "inter.broker.listener.name=", *overrides]
     overrides += [f"{key}={form.format(value)}" for key, form, value in settings if value]
     sys.exit(run(properties, overrides))
 

@@ -30,3 +30,9 @@ def test_the_broker_is_started_without_the_libraries_of_the_clients():
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_the_version_is_told():
+    result = CliRunner().invoke(main, ["--version"])
+    assert result.exit_code == 0
+    assert result.output.startswith("tidelog ")
