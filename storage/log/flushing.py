@@ -41,13 +41,15 @@ class Flusher:
         "last_flush_ms",
     )
 
-    def __init__(self, log: "PartitionLog", now_ms: int, *, is_new: bool) -> None:
-        """`is_new`: the log's directory and identity may not be durable yet."""
+    def __init__(
+        self, log: "PartitionLog", now_ms: int, *, is_new: bool, snapshots: Sequence[str]
+    ) -> None:
+        """`is_new`: the log's directory and identity may not be durable, nor are snapshots."""
         self._log = log
         self._is_new = is_new
         self._new_names = is_new
         self._cut = False
-        self._snapshots: list[str] = []
+        self._snapshots = list(snapshots)
         self._wanted_end_offset = -1
         self.in_flight = False
         self.last_flush_ms = now_ms

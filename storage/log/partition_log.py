@@ -98,7 +98,7 @@ class PartitionLog:
         self.flushed_end_offset = loaded.recovery_point
         self.high_watermark = loaded.high_watermark
         self.bound_places: list[reading.Place | None] = [None, None, None]
-        self.flusher = Flusher(self, now_ms, is_new=loaded.is_new)
+        self.flusher = Flusher(self, now_ms, is_new=loaded.is_new, snapshots=loaded.snapshots)
         self.update_config(config)
 
     def __repr__(self) -> str:

@@ -43,7 +43,10 @@ class Checkpoints(NamedTuple):
 
 
 class LoadedLog(NamedTuple):
-    """The parts of an open log; `is_new`: its directory and identity may not be durable."""
+    """The parts of an open log.
+
+    `is_new`: its directory and identity may not be durable; `snapshots` are paths that are not.
+    """
 
     segments: Segments
     epochs: LeaderEpochCache
@@ -53,6 +56,7 @@ class LoadedLog(NamedTuple):
     recovery_point: int
     high_watermark: int
     is_new: bool
+    snapshots: tuple[str, ...] = ()
 
 
 def segment_settings(config: LogConfig) -> SegmentSettings:
@@ -105,6 +109,7 @@ class _Loader:
         self._settings = segment_settings(config)
         self._expiration_ms = environment.producer_id_expiration_ms
         self._now_ms = now_ms
+        self._snapshots: list[str] = []
         self.epochs = LeaderEpochCache(disk, identity.directory)
         self.producers = ProducerState(disk, identity.directory, identity.topic_partition)
 
@@ -191,6 +196,7 @@ class _Loader:
             min(checkpoints.recovery_point, end_offset),
             mark,
             is_new,
+            tuple(self._snapshots),
         )
 
     @staticmethod
@@ -222,7 +228,9 @@ class _Loader:
             segment = segments[slot]
             self.producers.map_end_offset = segment.base_offset
             if slot > first:
-                self.producers.take_snapshot(sync=False)
+                snapshot = self.producers.take_snapshot(sync=False)
+                if snapshot is not None:
+                    self._snapshots.append(snapshot)
             recovery = recover_segment(self._disk, segment, self.producers, self.epochs)
             end_offset = max(recovery.next_offset, segment.base_offset)
             if recovery.truncated_bytes:
