@@ -25,7 +25,8 @@ def test_a_record_goes_round(tidelog, tidelog_topic):
     producer.produce(tidelog_topic, b"hello")
     assert producer.flush(10) == 0
     tidelog.restart()
-    consumer = Consumer({"bootstrap.servers": tidelog.bootstrap_servers, "group.id": "g"})
+    consumer = Consumer({"bootstrap.servers": tidelog.bootstrap_servers, "group.id": "g",
+                         "enable.auto.commit": False})
     consumer.assign([TopicPartition(tidelog_topic, 0, 0)])
     assert consumer.poll(10).value() == b"hello"
     consumer.close()
