@@ -85,6 +85,9 @@ _log = logging.getLogger(__name__)
 IN_FLIGHT_S: Final = 10.0
 """How long requests in flight may take to end once the broker stops."""
 TASKS_S: Final = 5.0
+RELEASE: Final = "release-waiting-readers"
+RELEASE_MS: Final = 50
+"""Pace at which those are answered who begin to wait while connections are being ended."""
 MOST_OPEN_FILES: Final = 20_000
 """Segments kept open, if half the process's descriptors allow it; the rest is for connections."""
 EXIT_FAILED: Final = 1
@@ -403,8 +406,10 @@ class Server:
         """Finish what is in flight, flush, and mark the shutdown clean."""
         self.state = STOPPING
         controller = self.services.controller
-        self.replicas.purgatories.close()
+        purgatories = self.replicas.purgatories
+        releasing = self.scheduler.every(RELEASE, RELEASE_MS, 0, purgatories.release_readers)
         await self.socket_server.stop(IN_FLIGHT_S)
+        releasing.cancel()
         controller.close()
         await flush_all(self.logs.all_logs(), self._jobs, self.workers)
         self._jobs.stop()

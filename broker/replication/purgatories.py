@@ -62,7 +62,10 @@ class Purgatories:
         if change & _WAKES_DELETIONS:
             self.deletions.wake(topic_partition)
 
-    def close(self) -> None:
-        """Let everything complete as if its time had run out."""
-        for purgatory in (self.produce, self.readers, self.followers, self.deletions):
+    def release_readers(self) -> None:
+        """Answer who waits for something to happen: the broker is going down.
+
+        Appends go on waiting: what they wait for, an fsync or a replica, is under way.
+        """
+        for purgatory in (self.readers, self.followers, self.deletions):
             purgatory.close()

@@ -54,5 +54,13 @@ def test_sizes_carry_kafkas_names_and_emptiness_is_told():
         purgatory.watch(Waiting(), [TP], 100)
     assert purgatories.sizes() == {"Produce": 0, "Fetch": 2, "DeleteRecords": 0}
     assert not purgatories.empty
-    purgatories.close()
+    purgatories.release_readers()
     assert purgatories.empty
+
+
+def test_appends_are_not_given_up_when_readers_are_released():
+    purgatories = Purgatories(lambda delay, callback: Timer())
+    purgatories.produce.watch(Waiting(), [TP], 100)
+    purgatories.deletions.watch(Waiting(), [TP], 100)
+    purgatories.release_readers()
+    assert purgatories.sizes() == {"Produce": 1, "Fetch": 0, "DeleteRecords": 0}
