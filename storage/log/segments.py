@@ -4,7 +4,7 @@ Invariant: base offsets ascend strictly, the last segment is the active one, and
 has at least one.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
@@ -70,10 +70,6 @@ class Segments(Sequence[Segment]):
     def since(self, offset: int) -> list[Segment]:
         """The segment that would hold this offset and all after it; all if the log begins later."""
         return self._segments[max(bisect_right(self._base_offsets, offset) - 1, 0) :]
-
-    def before(self, end_offset: int) -> list[Segment]:
-        """Segments with a base offset < end_offset."""
-        return self._segments[: bisect_left(self._base_offsets, end_offset)]
 
     def drop_first(self, count: int) -> list[Segment]:
         """Take the oldest `count` segments out, never the last one."""

@@ -253,6 +253,8 @@ def _decompress(batch: RecordBatch, rules: Rules, on_loop: bool) -> Buffer:
     limit = output_limit(rules.max_message_bytes)
     if not on_loop or limit <= LOOP_OUTPUT_LIMIT:
         return batch.decompressed(limit)
+    if batch.size > LOOP_INPUT_LIMIT:
+        raise NeedsWorker
     try:
         return batch.decompressed(LOOP_OUTPUT_LIMIT)
     except DecompressedTooLarge as error:

@@ -3,7 +3,7 @@
 import errno
 import json
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -358,3 +358,88 @@ def test_damage_done_while_it_was_down_costs_no_record(damage: Damage) -> None:
     assert harness.content() == before
     harness.close()
     assert audit_log_dir(disk, LOG_DIR) == []
+
+
+def test_a_log_in_two_directories_is_refused() -> None:
+    disk = FaultDisk()
+    for path in ("/a", "/b"):
+        LogHarness(disk, CONFIG, path).close()
+    directories = [LogDirectory(disk, path) for path in ("/a", "/b")]
+    for directory in directories:
+        directory.open()
+    manager = LogManager(directories, environment())
+    with pytest.raises(KafkaError, match="Duplicate log directories found"):
+        manager.load(START_MS, lambda _topic: CONFIG, lambda _partition: TOPIC_ID)
+
+
+def test_a_directory_that_is_offline_from_the_start_is_left_alone() -> None:
+    directory = LogDirectory(FaultDisk(), LOG_DIR)
+    directory.offline = True
+    manager = LogManager([directory], environment())
+    report = manager.load(START_MS, lambda _topic: CONFIG, lambda _partition: TOPIC_ID)
+    assert report.offline == [LOG_DIR]
+    assert manager.log_dir_states() == [(LOG_DIR, -1, -1, True)]
+
+
+def test_deletions_in_a_failed_directory_are_forgotten() -> None:
+    harness = LogHarness(FaultDisk())
+    harness.manager.delete_async(PARTITION, START_MS)
+    harness.manager.fail_dir(LOG_DIR)
+    assert list(harness.manager.plan_deletions(START_MS + 1)) == []
+
+
+def test_a_directory_that_fails_at_the_end_gets_no_mark() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    disk.fail("fsync", errno.EIO)
+    harness.close()
+    assert harness.directory.offline
+    assert not disk.exists(f"{LOG_DIR}/.kafka_cleanshutdown")
+    assert LogHarness(disk).content() == [(0, b"x")]
+
+
+def test_a_close_in_haste_leaves_recovery_to_the_next_start() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    harness.manager.close(START_MS, clean=False)
+    assert disk.open_count == 0
+    assert LogHarness(disk).report.recovered == 1
+
+
+def test_flushes_of_a_close_may_run_elsewhere() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    handed: list[int] = []
+
+    def run_all(functions: Sequence[Callable[[], None]]) -> None:
+        handed.append(len(functions))
+        for function in functions:
+            function()
+
+    harness.manager.close(START_MS, clean=True, run_all=run_all)
+    assert handed == [1]
+    disk.power_cut()
+    assert LogHarness(disk).content() == [(0, b"x")]
+
+
+def test_topics_without_an_id_have_no_identity_file() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    plain = TopicPartition("plain", 0)
+    log = harness.manager.get_or_create(plain, bytes(16), CONFIG, START_MS)
+    assert harness.manager.get_or_create(plain, TOPIC_ID, CONFIG, START_MS) is log
+    assert not disk.exists(f"{LOG_DIR}/plain-0/partition.metadata")
+    harness.manager.update_topic_config("orders", LogConfig(max_message_bytes=9))
+    assert log.config == CONFIG
+
+
+def test_a_name_held_by_an_unreadable_identity_is_not_taken() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    disk.mkdir(f"{LOG_DIR}/torn-0")
+    disk.write_file(f"{LOG_DIR}/torn-0/partition.metadata", b"")
+    with pytest.raises(KafkaError, match="exists and is not served"):
+        harness.manager.get_or_create(TopicPartition("torn", 0), OTHER_ID, CONFIG, START_MS)

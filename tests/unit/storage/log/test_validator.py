@@ -1,5 +1,6 @@
 """What a leader accepts from a producer, and what it makes of it."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -231,6 +232,9 @@ def test_only_big_compressed_batches_need_a_worker_by_size() -> None:
     assert not needs_worker(memoryview(plain))
     plain[22] |= 2
     assert needs_worker(memoryview(plain))
+    big = build_batch([Record(0, NOW_MS, b"k", os.urandom(LOOP_INPUT_LIMIT), [])], codec=4)
+    with pytest.raises(NeedsWorker):
+        prepare(big, rules(), NOW_MS, Origin.CLIENT, on_loop=True)
     assert not needs_worker(memoryview(b""))
 
 
