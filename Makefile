@@ -63,7 +63,7 @@ layers: setup-dev
 	@$(BIN)/lint-imports
 
 tidy: setup-dev
-	@$(PY) -m pytest -q tests/test_tidy.py
+	@$(PY) -m pytest -q tests/test_tidy.py tests/test_docs.py
 
 docs: setup-dev ## render docs/ pages that come from declarations
 	@$(PY) -m tests.render_docs
@@ -86,7 +86,7 @@ fuzz: setup-dev ## coverage-guided fuzzing of the decoders (installs atheris; SE
 
 wheel: setup-dev ## build the wheel and try it in a clean environment
 	@$(PY) -m build --outdir dist . >build-wheel.log 2>&1 || { tail -30 build-wheel.log; exit 1; }
-	@rm -f build-wheel.log && $(PY) -m tests.wheel_smoke dist
+	@rm -rf build-wheel.log *.egg-info && $(PY) -m tests.wheel_smoke dist
 
 lock: ## lock the dependencies anew (versions and hashes, no index addresses)
 	@$(PYTHON) deploy/lock.py
