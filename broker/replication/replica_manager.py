@@ -325,6 +325,7 @@ class ReplicaManager:
                 log = self._logs.get_or_create(topic_partition, state.topic_id, config, now_ms)
             if state.leader == self.local_id:
                 change = partition.make_leader(state, log, now_ms)
+                self._environment.run_jobs(log.flush_owed())
             elif state.leader in self.metadata.brokers:
                 change = partition.make_follower(state, log)
             else:

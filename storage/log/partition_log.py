@@ -353,6 +353,12 @@ class PartitionLog:
         expiration_ms = self.environment.producer_id_expiration_ms()
         return self.producers.remove_expired(now_ms, expiration_ms)
 
+    def flush_owed(self) -> Sequence[Job]:
+        """The job for records that flush-before-ack has not flushed: what a crash left behind."""
+        if self.flush_messages or self.flushed_end_offset >= self.log_end_offset:
+            return NO_JOBS
+        return self.flusher.want(self.log_end_offset)
+
     def plan_flush(self, now_ms: int) -> Work | None:
         """The work that makes all that is in the log durable; None if it is, or one is running.
 

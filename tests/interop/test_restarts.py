@@ -141,3 +141,15 @@ def test_topics_and_their_settings_survive_a_kill(broker: Broker) -> None:
     assert len(admin.list_topics(timeout=10).topics["kept"].partitions) == 3
     asked = ConfigResource("topic", "kept")
     assert admin.describe_configs([asked])[asked].result(10)["retention.ms"].value == "12345"
+
+
+def test_what_a_kill_left_unflushed_is_flushed_and_shown_without_another_append(
+    tmp_path: Path,
+) -> None:
+    broker = Broker(tmp_path / "data", {"log.flush.interval.messages": 1}).start()
+    produce(broker, RECORDS[:20])
+    broker.kill()
+    (broker.data_dir / "recovery-point-offset-checkpoint").unlink(missing_ok=True)
+    broker.start()
+    assert fetch(broker, 20) == RECORDS[:20]
+    broker.close()
