@@ -1,0 +1,1 @@
+"""What both brokers are asked, in order; one module for each part of the protocol."""
