@@ -78,14 +78,21 @@ class _Call:
 
     __slots__ = ("handled", "header", "peer", "received", "request", "route", "started")
 
-    def __init__(self, route: _Route, context: RequestContext, request: Request) -> None:
+    def __init__(
+        self,
+        route: _Route,
+        context: RequestContext,
+        request: Request,
+        started: float,
+        handled: float,
+    ) -> None:
         self.route = route
         self.header = context.header
         self.peer = context.peer
         self.request = request
         self.received = context.received_at
-        self.started = 0.0
-        self.handled = 0.0
+        self.started = started
+        self.handled = handled
 
 
 class Dispatcher:
@@ -125,7 +132,7 @@ class Dispatcher:
         metrics.versions[route.version] += 1
         metrics.request_bytes += len(frame)
         context = RequestContext(header, peer, received_at)
-        result: HandlerResult | Exception
+        result: HandlerResult
         try:
             result = route.handle(context, request)
             if isinstance(result, Response):
@@ -137,45 +144,50 @@ class Dispatcher:
         except BrokenAnswer:
             raise
         except Exception as error:
-            result = error
-        call = _Call(route, context, request)
-        call.started = started
-        call.handled = self._monotonic()
+            # No name of this frame may keep the error: its traceback has the frame, and together
+            # they would hold the request's bytes until the garbage collector comes by.
+            call = _Call(route, context, request, started, self._monotonic())
+            return self.answer(call, error, call.handled, answers)
+        call = _Call(route, context, request, started, self._monotonic())
         return self._other_result(call, result, answers)
 
     def answer(
         self, call: _Call, result: Reply | Exception, completed: float, answers: Answers
     ) -> Outcome:
         """Put in `answers` what a request came to. Raises BrokenAnswer."""
+        response: Response | None = None
         nbytes = 0
-        route, header = call.route, call.header
         if result is CLOSE_CONNECTION:
             return CLOSE
-        if isinstance(result, Response):
-            try:
-                nbytes = answers.add(self._encode(route, header, result))
-            except BrokenAnswer:
-                raise
-            except Exception as error:
-                result = error
         if isinstance(result, Exception):
             response = self._error_response(call, result)
             if response is None:
                 return CLOSE
-            nbytes = answers.add(self._encode(route, header, response))
+        elif isinstance(result, Response):
+            response = result
+        if response is not None:
+            try:
+                nbytes = answers.add(self._encode(call.route, call.header, response))
+            except BrokenAnswer:
+                raise
+            except Exception as error:
+                if isinstance(result, Exception):
+                    raise
+                return self.answer(call, error, completed, answers)
         answers.ledger.append(
-            (route.metrics, call.received, call.started, call.handled, completed, nbytes)
+            (call.route.metrics, call.received, call.started, call.handled, completed, nbytes)
         )
         return ANSWERED
 
     def _other_result(
-        self, call: _Call, result: HandlerResult | Exception, answers: Answers
+        self, call: _Call, result: HandlerResult, answers: Answers
     ) -> "Outcome | PendingReply":
         if isinstance(result, Parked):
-            if result.result is None:
+            reply = result.result
+            if reply is None:
                 return PendingReply(self, call, result)
-            result = result.result
-        if isinstance(result, (Response, Verdict, Exception)):
+            return self.answer(call, reply, call.handled, answers)
+        if isinstance(result, (Response, Verdict)):
             return self.answer(call, result, call.handled, answers)
         return PendingReply(self, call, result)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Generator
+from functools import partial
 from typing import Final
 
 from broker.context import Parked, Reply
@@ -23,18 +24,20 @@ class NextTurn:
 async def reply_of(parked: Parked) -> Reply:
     """The reply once it is given; raises what it failed with. Cancelling the task abandons it."""
     future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-
-    def settle(result: Reply | Exception) -> None:
-        if future.done():
-            return
-        if isinstance(result, Exception):
-            future.set_exception(result)
-        else:
-            future.set_result(result)
-
-    parked.attach(settle)
+    parked.attach(partial(_settle, future))
     try:
         return await future
     except asyncio.CancelledError:
         parked.abandon()
         raise
+    finally:
+        del future, parked  # they and the traceback of a failure would keep each other alive
+
+
+def _settle(future: "asyncio.Future[Reply]", result: Reply | Exception) -> None:
+    if future.done():
+        return
+    if isinstance(result, Exception):
+        future.set_exception(result)
+    else:
+        future.set_result(result)

@@ -8,6 +8,7 @@ exiting.
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -58,17 +59,13 @@ class Workers:
     async def run(self, function: Callable[..., T], *args: Any) -> T:
         """Await `function(*args)` in a worker."""
         future: asyncio.Future[T] = self._loop.create_future()
-
-        def settle(result: T, error: BaseException | None) -> None:
-            if future.done():
-                return
-            if error is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-
-        self.submit(function, *args, done=settle)
-        return await future
+        self.submit(function, *args, done=partial(_settle, future))
+        try:
+            return await future
+        finally:
+            # An error's traceback has this frame: future and error would keep each other alive,
+            # and all that the failed function had in its hands, until the collector comes by.
+            del future
 
     async def drain(self) -> None:
         """Wait until nothing that was submitted is unfinished."""
@@ -120,3 +117,12 @@ class Workers:
                     if not waiter.done():
                         waiter.set_result(None)
                 self._waiters.clear()
+
+
+def _settle(future: "asyncio.Future[T]", result: T, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(result)

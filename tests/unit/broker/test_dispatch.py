@@ -1,8 +1,10 @@
 """Each frame gets Kafka's answer, or ends its connection; bugs stay with their request."""
 
 import asyncio
+import gc
 import logging
 import struct
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -443,3 +445,24 @@ def test_a_malformed_frame_found_by_a_handler_is_answered_as_a_bug(make: Make) -
 
     one = make(find)
     assert one.ask(ApiVersionsRequest(), 0) is ANSWERED
+
+
+class Heavy:
+    """Stands for what a handler had in its hands when it failed."""
+
+
+def test_what_a_refused_request_held_is_free_without_the_collector(make: Make) -> None:
+    held: list[weakref.ref[Heavy]] = []
+
+    def refuse(context: RequestContext, request: Request) -> HandlerResult:
+        heavy = Heavy()
+        held.append(weakref.ref(heavy))
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+    dispatching = make(refuse)
+    gc.disable()
+    try:
+        assert dispatching.ask(MetadataRequest(topics=[]), 9) is ANSWERED
+        assert held[0]() is None
+    finally:
+        gc.enable()

@@ -1,7 +1,10 @@
 """Blocking calls run in threads; what becomes of them is told on the loop."""
 
 import asyncio
+import gc
 import threading
+import weakref
+from contextlib import suppress
 
 import pytest
 
@@ -20,6 +23,30 @@ async def test_run_raises_what_the_function_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         await workers.run(divmod, 1, 0)
     workers.close(wait=True)
+
+
+class Heavy:
+    """Stands for what a failed function had in its hands: a buffer of many megabytes."""
+
+
+async def test_what_a_failed_function_held_is_free_without_the_collector() -> None:
+    workers = Workers(asyncio.get_running_loop(), 1)
+    held: list[weakref.ref[Heavy]] = []
+
+    def fail() -> None:
+        heavy = Heavy()
+        held.append(weakref.ref(heavy))
+        raise ValueError("failed with something in its hands")
+
+    gc.disable()
+    try:
+        with suppress(ValueError):
+            await workers.run(fail)
+        await asyncio.sleep(0)  # out of the callback that the future itself called
+        workers.close(wait=True)
+        assert held[0]() is None
+    finally:
+        gc.enable()
 
 
 async def test_done_is_called_on_the_loop_thread_with_result_or_error() -> None:
