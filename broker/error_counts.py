@@ -1,8 +1,13 @@
 """Finding the error codes of a response, wherever its declaration has them.
 
 Kafka counts every code of every response, of each partition too, NONE included
-(`AbstractResponse.errorCounts`). The places follow from the declared fields: a counter is put
-together once a response class and then only visits them.
+(`AbstractResponse.errorCounts`). The places follow from the declared fields, and a straight-line
+function that visits just them is put together once a response class, as codecs are:
+
+    def count(message, errors):
+        for m1 in message.responses:
+            for m2 in m1.partition_responses:
+                errors[m2.error_code] += 1
 """
 
 from collections.abc import Callable
@@ -18,41 +23,31 @@ ERROR_FIELD = "error_code"
 
 def error_counter(response_type: type[Message]) -> ErrorCounter:
     """A function that counts the error codes in responses of this class."""
-    counter = _counter(response_type)
-    return counter if counter is not None else _count_nothing
+    body = _lines(response_type, "message", 1) or ["    return"]
+    source = "\n".join(["def count(message, errors):", *body])
+    namespace: dict[str, ErrorCounter] = {}
+    exec(compile(source, f"<error codes of {response_type.__name__}>", "exec"), namespace)
+    return namespace["count"]
 
 
-def _counter(message_type: type[Message]) -> ErrorCounter | None:
-    has_code = any(field.name == ERROR_FIELD for field in message_type.__fields__)
-    own = _count_own if has_code else None
-    inner = [
-        (field.name, counter)
-        for field in message_type.__fields__
-        if isinstance(field.of, type)
-        and issubclass(field.of, Message)
-        and (counter := _counter(field.of)) is not None
-    ]
-    return _nested(own, inner) if inner else own
+def _lines(message_type: type[Message], name: str, depth: int) -> list[str]:
+    """Statements that count the codes in the message called `name`, indented to `depth`."""
+    indent = "    " * depth
+    lines = []
+    for field in message_type.__fields__:
+        place = f"{name}.{field.name}"
+        if field.name == ERROR_FIELD:
+            lines.append(f"{indent}errors[{place}] += 1")
+        if not (isinstance(field.of, type) and issubclass(field.of, Message)):
+            continue
+        inner = _lines(field.of, f"m{depth}", depth + 1)
+        if inner:
+            lines += [f"{indent}for m{depth} in {_items(field, place)}:", *inner]
+    return lines
 
 
-def _nested(own: ErrorCounter | None, inner: list[tuple[str, ErrorCounter]]) -> ErrorCounter:
-    def count(message: Any, errors: dict[int, int]) -> None:
-        if own is not None:
-            own(message, errors)
-        for name, counter in inner:
-            value = getattr(message, name)
-            if value.__class__ is list:
-                for item in value:
-                    counter(item, errors)
-            elif value is not None:
-                counter(value, errors)
-
-    return count
-
-
-def _count_own(message: Any, errors: dict[int, int]) -> None:
-    errors[message.error_code] += 1
-
-
-def _count_nothing(message: Any, errors: dict[int, int]) -> None:  # noqa: ARG001 - has none
-    return
+def _items(field: Any, place: str) -> str:
+    """What to walk over: a list, or one struct, either of which may be null."""
+    if field.kind == "array":
+        return f"{place} or ()"
+    return f"({place},) if {place} is not None else ()"

@@ -53,9 +53,12 @@ def decode_request_header(buffer: Buffer) -> RequestHeader:
             raise MalformedFrame(f"a client id of {length} bytes")
         request = REQUESTS.get(api_key)
         if request is not None and request.is_flexible(version):
-            end = skip_tags(buffer[end], buffer, end + 1)
-            if end > len(buffer):
-                raise MalformedFrame("tags of the header beyond the frame")
+            count = buffer[end]
+            end += 1
+            if count:
+                end = skip_tags(count, buffer, end)
+                if end > len(buffer):
+                    raise MalformedFrame("tags of the header beyond the frame")
     except (struct_error, IndexError, UnicodeDecodeError) as error:
         raise MalformedFrame(f"request header: {error}") from error
     return RequestHeader(api_key, version, correlation_id, client_id, end)
