@@ -238,6 +238,31 @@ def validate_records(
     return _new_tuple(RecordScan, (largest, offset_of_largest, bool(consecutive), errors))
 
 
+def first_at_or_after(
+    payload: bytes | bytearray | memoryview,
+    count: cython.longlong,
+    base_timestamp: cython.longlong,
+    timestamp: cython.longlong,
+    offset_delta: cython.longlong,
+) -> tuple[int, int] | None:
+    """(timestamp, offset delta) of the first record at or after both; None if none is.
+
+    Makes no records: a batch of one megabyte may unfold to millions. Raises MalformedRecords for
+    a broken record before the one found.
+    """
+    walk: _Walk = _Walk(payload)
+    index: cython.longlong = 0
+    found: cython.longlong
+    while index < count:
+        if not walk.next_record() or _overflows(base_timestamp, walk.timestamp_delta):
+            raise _malformed(index, count)
+        found = base_timestamp + walk.timestamp_delta
+        if found >= timestamp and walk.offset_delta >= offset_delta:
+            return found, walk.offset_delta
+        index += 1
+    return None
+
+
 @cython.cfunc
 def _read_headers(walk: _Walk, source: bytes) -> list[Header]:
     """The headers of the record the walk has just passed over."""

@@ -19,6 +19,7 @@ from storage.segment.time_index import TimeIndex
 from storage.segment.transaction_index import TransactionIndex
 
 UNKNOWN = -1
+ANY_TIME = -(1 << 63)
 
 SegmentRead = tuple[FileSlice | None, int, int]
 """(slice or None, base offset of the first batch, its position)."""
@@ -160,9 +161,9 @@ class SegmentReader:
             if header.magic < MAGIC:
                 return header.max_timestamp, header.last_offset, header.leader_epoch
             view = memoryview(self._disk.pread(fd, header.size, header.position))
-            for record in RecordBatch(view, 0, len(view)).records():
-                if record.timestamp >= timestamp and record.offset >= start_offset:
-                    return record.timestamp, record.offset, header.leader_epoch
+            found = _first_in_batch(RecordBatch(view, 0, len(view)), timestamp, start_offset)
+            if found is not None:
+                return *found, header.leader_epoch
         return None
 
     def read_next_offset(self) -> int:
@@ -218,6 +219,28 @@ class SegmentReader:
                 self.rolling_timestamp = header.max_timestamp
                 break
         return self.rolling_timestamp
+
+
+def _first_in_batch(
+    batch: RecordBatch, timestamp: int, start_offset: int
+) -> tuple[int, int] | None:
+    """(timestamp, offset) of the batch's first record at or after both; None if none is.
+
+    Under log append time all records have the greatest timestamp, which the caller compared.
+    """
+    from protocol.records.kernel import first_at_or_after
+
+    stamped = batch.is_log_append_time
+    found = first_at_or_after(
+        batch.decompressed(),
+        batch.record_count,
+        batch.base_timestamp,
+        ANY_TIME if stamped else timestamp,
+        start_offset - batch.base_offset,
+    )
+    if found is None:
+        return None
+    return batch.max_timestamp if stamped else found[0], batch.base_offset + found[1]
 
 
 def _reader(disk: Disk, fd: int) -> Read:

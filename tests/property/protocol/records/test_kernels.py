@@ -39,6 +39,9 @@ def assert_alike(payload: bytes, count: int, base: int, bounds: tuple[int, int])
         assert outcome(
             kernels.installed.validate_records, payload, count, base, check_keys, *bounds
         ) == outcome(kernels.uncompiled.validate_records, payload, count, base, check_keys, *bounds)
+    assert outcome(
+        kernels.installed.first_at_or_after, payload, count, base, bounds[0], 0
+    ) == outcome(kernels.uncompiled.first_at_or_after, payload, count, base, bounds[0], 0)
     for append_time in (None, 5):
         assert outcome(
             kernels.installed.decode_records, payload, 1 << 62, base, count, append_time
@@ -93,3 +96,13 @@ def test_the_scan_agrees_with_the_decoded_records(
         for index, record in enumerate(decoded)
         if record.key is None or (not -5 <= record.timestamp <= 5)
     ]
+
+
+@pytest.mark.parametrize("kernel", kernels.both, ids=lambda kernel: kernel.__name__)
+@given(records=st.lists(RECORD, max_size=6), time=SMALL_TIMES, delta=DELTAS)
+def test_the_first_record_at_or_after_a_time_and_an_offset_is_found(
+    kernel: ModuleType, records: list[Fields], time: int, delta: int
+) -> None:
+    payload = b"".join(encode_record(*record) for record in records)
+    later = ((r[1], r[0]) for r in records if r[1] >= time and r[0] >= delta)
+    assert kernel.first_at_or_after(payload, len(records), 0, time, delta) == next(later, None)

@@ -1,9 +1,13 @@
 """From offsets and times to bytes."""
 
+import tracemalloc
+
 import pytest
 
-from protocol.records.batch import RecordBatch
+from protocol.records.batch import RecordBatch, parse_batch
+from protocol.records.builder import build_batch
 from protocol.records.errors import CorruptBatch
+from protocol.records.record import Record
 from storage.segment.file_records import FilePool, FileSlice
 from storage.segment.file_set import SegmentFiles, SegmentSettings
 from storage.segment.segment import Segment
@@ -121,6 +125,29 @@ def test_the_first_record_at_or_after_a_time_is_found(
     segment: Segment, timestamp: int, start: int, found: tuple[int, int, int] | None
 ) -> None:
     assert segment.find_offset_by_timestamp(timestamp, start) == found
+
+
+def test_under_append_time_records_are_found_by_the_time_of_their_batch() -> None:
+    records = [Record(0, time, b"key", b"value", []) for time in (500, 700, 600)]
+    stamped = parse_batch(build_batch(records, base_offset=10, log_append_time=1000))
+    segment = open_segment(FaultDisk(), existing=False)
+    append(segment, [stamped])
+    assert segment.find_offset_by_timestamp(999, 0) == (1000, 10, -1)
+    assert segment.find_offset_by_timestamp(1000, 12) == (1000, 12, -1)
+    assert segment.find_offset_by_timestamp(1001, 0) is None
+
+
+def test_looking_for_a_time_makes_no_records() -> None:
+    records = [Record(0, 1000, None, None, [])] * 100_000
+    crowded = parse_batch(build_batch(records, base_offset=10, codec=4))
+    segment = open_segment(FaultDisk(), existing=False)
+    append(segment, [crowded])
+    tracemalloc.start()
+    try:
+        assert segment.find_offset_by_timestamp(1000, 100_000) == (1000, 100_000, -1)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000  # a tenth of what they would take
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_time_of_an_older_message_is_that_of_its_header() -> None:
