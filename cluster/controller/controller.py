@@ -71,6 +71,16 @@ class Controller:
         """The epoch of this broker's registration; -1 before it."""
         return -1 if self._term is None else self._term.leadership.broker_epoch
 
+    def topic_id_of(self, partition: TopicPartition) -> bytes | None:
+        """The id of the topic a partition belongs to, as read or written last; None for unknown.
+
+        Zero in trees of old Kafka. Topics still to be deleted are known.
+        """
+        record = self._context.topics.get(partition.topic)
+        if record is None or partition.partition not in record.replicas:
+            return None
+        return record.topic_id
+
     async def run(self) -> None:
         """Handle events until cancelled; what waits then gets NOT_CONTROLLER."""
         try:

@@ -70,6 +70,20 @@ async def test_a_created_topic_is_served_and_known_when_it_is_answered(machine: 
     assert process.metadata.topic_overrides("t") == {"retention.ms": "60000"}
 
 
+async def test_topics_are_known_by_name_and_partition_once_the_store_is_read(
+    machine: Machine,
+) -> None:
+    process = await machine.start()
+    (result,) = await process.controller.create_topics([NewTopic("t", 2)])
+    await process.stop()
+    again = machine.boot()
+    assert again.controller.topic_id_of(TopicPartition("t", 1)) is None
+    await again.controller.load()
+    assert again.controller.topic_id_of(TopicPartition("t", 1)) == result.topic_id
+    assert again.controller.topic_id_of(TopicPartition("t", 2)) is None
+    assert again.controller.topic_id_of(TopicPartition("u", 0)) is None
+
+
 async def test_one_request_is_one_commit(machine: Machine) -> None:
     process = await machine.start()
     before = machine.store.changes
