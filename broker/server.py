@@ -1,26 +1,27 @@
 """The composition root: makes every part of a broker, in order, and takes it down again.
 
     start   bind ports │ lock and identify directories │ open metadata │ read topics │ load logs
-            │ elect │ accept │ ready │ metrics, memory settled
+            │ elect │ accept │ ready │ memory settled
     stop    accept no more, let requests in flight end │ jobs end │ logs flushed and closed,
             checkpoints, clean mark │ metadata closed
 
 The order of a start is that of what it may refuse: until the identity is known nothing is written,
-and no client is accepted before its data can be served. Everything is wired here and nowhere else;
-no part looks for another.
+and no client is accepted before its data can be served. Metrics are served as soon as a client
+could be, or a quarter of a second into a loading that takes longer. Everything is wired here and
+nowhere else; no part looks for another.
 """
 
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+import socket
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker.addresses import (
     BoundSockets,
     advertised_endpoints,
     bind_listeners,
-    bind_refusal,
     bound_text,
 )
 from broker.data_directories import (
@@ -39,7 +40,7 @@ from broker.handler_table import Services, make_handlers
 from broker.jobs import JobRunner
 from broker.live_settings import LiveSettings
 from broker.log_flushing import flush_all
-from broker.log_loading import LoadProgress, run_load_tasks
+from broker.log_loading import LoadInterrupted, LoadProgress, run_load_tasks
 from broker.network.connection_limits import ConnectionLimits
 from broker.network.listener import SocketOptions
 from broker.network.socket_server import ServerLimits, SocketServer
@@ -48,7 +49,6 @@ from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.meters import BrokerTopicMeters
 from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
 from broker.request_metrics import RequestMetricsRegistry
-from cluster import znodes
 from cluster.controller.auto_creation import AutoCreation
 from cluster.controller.controller import Controller
 from cluster.controller.messages import LiveBroker
@@ -90,8 +90,11 @@ RELEASE_MS: Final = 50
 """Pace at which those are answered who begin to wait while connections are being ended."""
 MOST_OPEN_FILES: Final = 20_000
 """Segments kept open, if half the process's descriptors allow it; the rest is for connections."""
+LONG_LOAD_S: Final = 0.25
+"""A start that takes longer than this is watched while it loads; a shorter one pays nothing."""
 EXIT_FAILED: Final = 1
 STARTING: Final = 1
+RECOVERY: Final = 2
 RUNNING: Final = 3
 STOPPING: Final = 7
 """States of the broker by Kafka's numbers."""
@@ -139,17 +142,20 @@ class Server:
             lambda: config.connections_by_address,
         )
         self._metrics: MetricsEndpoint | None = None
-        self._metrics_address: str | None = None
+        self._metrics_socket: socket.socket | None = None
         self.failed: asyncio.Future[None] = loop.create_future()
         """Done when no log directory is left to serve from."""
 
     # Start.
 
     async def start(self) -> None:
-        """Serve clients once this returns. Raises StartFailed, with everything given back."""
+        """Serve clients once this returns.
+
+        Raises StartFailed, or LoadInterrupted, with everything given back.
+        """
         try:
             await self._start()
-        except (StartupRefused, StorageError, StartFailed) as error:
+        except (StartupRefused, StorageError, StartFailed, LoadInterrupted) as error:
             await self._give_back()
             if isinstance(error, StorageError):
                 raise storage_refusal(error) from error
@@ -160,6 +166,25 @@ class Server:
     async def _start(self) -> None:
         config = self.config
         self._file_limit = raise_file_limit()
+        self._bind()
+        self._directories = open_directories(config.log_dirs, self._platform.disk)
+        await self._identify()
+        self._make_replicas()
+        early = self._loop.call_later(
+            LONG_LOAD_S, lambda: self.supervisor.spawn("metrics", self._serve_metrics())
+        )
+        try:
+            await self._load()
+        finally:
+            early.cancel()
+        await self._elect()
+        self.socket_server.open()
+        self.state = RUNNING
+        await self._serve_metrics()
+
+    def _bind(self) -> None:
+        """Have every address, or refuse; nobody is accepted yet."""
+        config = self.config
         self._sockets = bind_listeners(
             config.listeners,
             SocketOptions(
@@ -168,14 +193,10 @@ class Server:
                 config[network.SOCKET_LISTEN_BACKLOG_SIZE],
             ),
         )
-        self._directories = open_directories(config.log_dirs, self._platform.disk)
-        await self._identify()
-        self._make_replicas()
-        await self._load()
-        await self._elect()
-        self.socket_server.open()
-        self.state = RUNNING
-        await self._serve_metrics()
+        if config.metrics_address is not None:
+            wanted = Endpoint("metrics", *config.metrics_address)
+            key = observability.METRICS_LISTENER.name
+            self._metrics_socket = bind_listeners([wanted], SocketOptions(), key)[wanted.name]
 
     async def _identify(self) -> None:
         """Agree on who this is with directories and store, then mark fresh directories."""
@@ -280,18 +301,18 @@ class Server:
 
     async def _load(self) -> None:
         """Read topics and settings, then open every log they name."""
-        await self.services.controller.load()
-        topic_ids = await self._topic_ids()
-
-        def expected(topic_partition: TopicPartition) -> bytes | None:
-            known = topic_ids.get(topic_partition.topic)
-            if known is None or topic_partition.partition not in known.partitions:
-                return None
-            return known.topic_id
-
-        tasks = self.logs.load_tasks(self.clock.now_ms(), self._settings.of_topic, expected)
-        threads = self.config[log.NUM_RECOVERY_THREADS_PER_DATA_DIR] * len(self._directories)
-        await run_load_tasks(tasks, self.workers, threads, self.load_progress)
+        self.state = RECOVERY
+        controller = self.services.controller
+        await controller.load()
+        tasks = self.logs.load_tasks(
+            self.clock.now_ms(), self._settings.of_topic, controller.topic_id_of
+        )
+        threads = self.config[log.NUM_RECOVERY_THREADS_PER_DATA_DIR]
+        try:
+            await run_load_tasks(tasks, self._loop, threads, self.load_progress)
+        except LoadInterrupted:
+            self.logs.abandon_load(tasks)
+            raise
         report = self.logs.finish_load(tasks)
         if len(report.offline) == len(self._directories):
             raise StartFailed(
@@ -299,13 +320,9 @@ class Server:
             )
         _log.info("Loaded %d logs, %d of them recovered", report.loaded, report.recovered)
 
-    async def _topic_ids(self) -> Mapping[str, znodes.TopicAssignment]:
-        found = {}
-        for path, znode in (await self._store.subtree(znodes.TOPICS)).items():
-            name = path[len(znodes.TOPICS) + 1 :]
-            if name and "/" not in name:
-                found[name] = znodes.decode_topic(znode.data)
-        return found
+    def interrupt_start(self) -> None:
+        """Have a start that loads logs load no more of them; no effect at any other time."""
+        self.load_progress.interrupt()
 
     async def _elect(self) -> None:
         """Register, have the controller hand out leadership, and begin the periodic work."""
@@ -333,13 +350,12 @@ class Server:
         )
 
     async def _serve_metrics(self) -> None:
-        """Listen for scrapes where the settings say so; clients are served already."""
-        address = self.config.metrics_address
-        if address is None:
+        """Answer scrapes where the settings say so; once is enough."""
+        if self._metrics_socket is None or self._metrics is not None:
             return
         from broker.metrics_service import Observed, make_endpoint
 
-        endpoint = make_endpoint(
+        self._metrics = make_endpoint(
             Observed(
                 config=self.config,
                 clock=self.clock,
@@ -357,13 +373,12 @@ class Server:
                 load_progress=lambda: (self.load_progress.done, self.load_progress.total),
             )
         )
-        try:
-            host, port = await endpoint.start(*address)
-        except OSError as error:
-            text = Endpoint("", *address).address
-            raise bind_refusal(text, error, observability.METRICS_LISTENER.name) from error
-        self._metrics = endpoint
-        self._metrics_address = Endpoint("", host, port).address
+        await self._metrics.start(self._metrics_socket)
+
+    @property
+    def metrics_address(self) -> str | None:
+        """host:port where scrapes are answered, or will be; None when they are off."""
+        return None if self._metrics_socket is None else bound_text(self._metrics_socket)
 
     def _failures(self) -> int:
         return self.scheduler.failures + self.supervisor.failures + self._jobs.failures
@@ -376,7 +391,7 @@ class Server:
             "cluster_id": self.cluster_id,
             "pid": os.getpid(),
             "listeners": {name: bound_text(sock) for name, sock in self._sockets.items()},
-            "metrics": self._metrics_address,
+            "metrics": self.metrics_address,
             "data_dirs": [directory.path for directory in self._directories],
             "start_ms": age_ms(),
         }
@@ -429,6 +444,10 @@ class Server:
         """After a start that failed: ports, locks and the store, untouched."""
         for sock in self._sockets.values():
             sock.close()
+        if self._metrics is not None:
+            await self._metrics.stop()
+        if self._metrics_socket is not None:
+            self._metrics_socket.close()
         self.scheduler.close()
         await self.supervisor.stop(TASKS_S)
         if hasattr(self, "_store"):
@@ -442,14 +461,23 @@ async def serve(
 ) -> int:
     """Run a broker until it is told to stop; the exit code. Raises StartFailed.
 
-    `announce` is given the ready event once clients are served. A signal that comes during the
-    start has the broker stop as soon as it is started.
+    `announce` is given the ready event once clients are served. A signal that comes before the
+    logs are loaded ends the start before the next one is; after that, as soon as it is done.
     """
     loop = asyncio.get_running_loop()
     signalled: asyncio.Future[str] = loop.create_future()
-    stop_on_signals(loop, signalled.set_result)
     server = Server(config, platform)
-    await server.start()
+
+    def stop(name: str) -> None:
+        signalled.set_result(name)
+        server.interrupt_start()
+
+    stop_on_signals(loop, stop)
+    try:
+        await server.start()
+    except LoadInterrupted:
+        _log.info("Stopped on %s, with logs left to load", signalled.result())
+        return 0
     announce(server.ready_event())
     settle_memory()
     await asyncio.wait((signalled, server.failed), return_when=asyncio.FIRST_COMPLETED)

@@ -72,6 +72,12 @@ class LoadTask:
         """Whether the log was not closed cleanly."""
         return not self._checkpoints.clean
 
+    @property
+    def changed_files(self) -> bool:
+        """Whether loading failed, or left files that a clean shutdown would have to sync."""
+        loaded = self._loaded
+        return self.error is not None or (loaded is not None and loaded.is_new)
+
     def __call__(self) -> None:
         """Load the log; a failure is kept in `error`."""
         try:

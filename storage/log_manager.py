@@ -4,6 +4,7 @@ Start:   `load_tasks()` lists one task a partition directory, `finish_load()` ta
          The tasks are independent and may run in several threads; nothing else runs meanwhile.
 Running: `get()`, `get_or_create()`, `delete_async()`; `storage.log_jobs` lists the periodic work.
 Failure: `fail_dir()` takes a directory and its logs offline until the process ends.
+         An interrupted start ends in `abandon_load()` instead.
 Stop:    `close()` flushes and closes every log, writes checkpoints and clean-shutdown marks.
 
 What lies in a log directory and metadata does not name stays as it is, unserved, reported; its
@@ -144,6 +145,18 @@ class LogManager:
             directory.loaded = not directory.offline
         offline = [path for path, directory in self.directories.items() if directory.offline]
         return LoadReport(len(self._logs), recovered, list(self._unserved), offline)
+
+    def abandon_load(self, tasks: Iterable[LoadTask]) -> None:
+        """Give the directories up before all their logs are loaded.
+
+        One that was closed cleanly gets its mark back, unless loading mended anything in it; the
+        others go on counting as closed uncleanly. StorageError if the disk fails.
+        """
+        mended = {task.directory.path for task in tasks if task.changed_files}
+        for path, directory in self.directories.items():
+            directory.close(
+                directory.was_clean and path not in mended, directory.clean_broker_epoch
+            )
 
     # Running.
 

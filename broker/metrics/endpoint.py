@@ -7,6 +7,7 @@ when the loop turns; /readyz says 200 once the listeners serve and 503 before an
 import asyncio
 import gzip
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -42,13 +43,9 @@ class MetricsEndpoint:
         self._server: asyncio.Server | None = None
         self._open = 0
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Listen; returns the address really bound. OSError when it cannot."""
-        self._server = await asyncio.start_server(
-            self._serve, host or None, port, limit=MAX_HEAD_BYTES
-        )
-        bound = self._server.sockets[0].getsockname()
-        return bound[0], bound[1]
+    async def start(self, sock: socket.socket) -> None:
+        """Answer who connects to this listening socket, which `stop` closes."""
+        self._server = await asyncio.start_server(self._serve, sock=sock, limit=MAX_HEAD_BYTES)
 
     async def stop(self) -> None:
         """Stop listening; answers under way are dropped."""

@@ -5,32 +5,46 @@ import errno
 import os
 import signal
 import socket
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
 from struct import Struct
+from typing import Protocol, TypeVar
 
 import pytest
 
 from broker.data_directories import StartFailed
+from broker.log_loading import LoadInterrupted
 from broker.server import RUNNING, STOPPING, Platform, Server, serve
+from config.broker_config import BrokerConfig
 from config.loading import load
 from protocol.messages.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
 from protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
+from protocol.schema.message import Request, Response
 from runtime.clock import SystemClock
-from runtime.disk import OsDisk
+from runtime.disk import Disk, OsDisk
 from runtime.metrics import Summary
 from tests.support.replicas import records_of
 
 SIZE = Struct(">i")
 HEADER = Struct(">hhi")
+R = TypeVar("R", bound=Response)
 
 
 class FullDisk(OsDisk):
@@ -38,13 +52,13 @@ class FullDisk(OsDisk):
 
     full = False
 
-    def pwrite(self, fd, data, position):
+    def pwrite(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
         return super().pwrite(fd, data, position)
 
 
-def settings(tmp_path, *more):
+def settings(tmp_path: Path, *more: str) -> BrokerConfig:
     return load(
         None,
         {},
@@ -57,15 +71,22 @@ def settings(tmp_path, *more):
     )
 
 
-def platform(disk=None):
+def platform(disk: Disk | None = None) -> Platform:
     return Platform(SystemClock(), disk or OsDisk(), Summary())
 
 
-@pytest.fixture
-async def start(tmp_path):
-    running = []
+class Start(Protocol):
+    """Starts a broker on the test's directory."""
 
-    async def begin(*more, disk=None):
+    def __call__(self, *more: str, disk: Disk | None = None) -> Awaitable[Server]:
+        """As `platform` and `settings` take them."""
+
+
+@pytest.fixture
+async def start(tmp_path: Path) -> AsyncIterator[Start]:
+    running: list[Server] = []
+
+    async def begin(*more: str, disk: Disk | None = None) -> Server:
         server = Server(settings(tmp_path, *more), platform(disk))
         await server.start()
         running.append(server)
@@ -77,18 +98,26 @@ async def start(tmp_path):
             await server.stop()
 
 
+def address_of(server: Server, listener: str) -> tuple[str, str]:
+    """Host and port that are told to clients."""
+    listeners = server.ready_event()["listeners"]
+    assert isinstance(listeners, dict)
+    host, port = listeners[listener].split(":")
+    return host, port
+
+
 class Client:
     """One connection that asks one thing at a time."""
 
-    def __init__(self, reader, writer):
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
 
     @classmethod
-    async def to(cls, server):
-        host, port = server.ready_event()["listeners"]["PLAINTEXT"].split(":")
+    async def to(cls, server: Server) -> "Client":
+        host, port = address_of(server, "PLAINTEXT")
         return cls(*await asyncio.open_connection(host, int(port)))
 
-    async def ask(self, request, version, response_type):
+    async def ask(self, request: Request, version: int, response_type: type[R]) -> R:
         flexible = request.is_flexible(version)
         header = HEADER.pack(request.api_key, version, 7) + b"\0\x04test" + b"\0" * flexible
         body = header + request.encode(version)
@@ -97,39 +126,39 @@ class Client:
         answer = await self.reader.readexactly(size)
         return response_type.decode(answer, version, 4 + flexible)
 
-    async def close(self):
+    async def close(self) -> None:
         self.writer.close()
         await self.writer.wait_closed()
 
 
-async def create_topic(client, name="t"):
+async def create_topic(client: Client, name: str = "t") -> int:
     topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
     request = CreateTopicsRequest(topics=[topic], timeout_ms=5000)
     response = await client.ask(request, 5, CreateTopicsResponse)
     return response.topics[0].error_code
 
 
-async def produce(client, value=b"value", acks=-1, name="t"):
+async def produce(client: Client, name: str = "t") -> tuple[int, int]:
     import time
 
     now_ms = time.time_ns() // 1_000_000
-    partition = PartitionProduceData(index=0, records=records_of(value, now_ms=now_ms))
+    partition = PartitionProduceData(index=0, records=records_of(b"value", now_ms=now_ms))
     data = TopicProduceData(name=name, partition_data=[partition])
-    request = ProduceRequest(acks=acks, timeout_ms=5000, topic_data=[data])
+    request = ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[data])
     response = await client.ask(request, 9, ProduceResponse)
     answer = response.responses[0].partition_responses[0]
     return answer.error_code, answer.base_offset
 
 
-async def fetch(client, offset=0, max_wait_ms=0):
-    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+async def fetch(client: Client, max_wait_ms: int = 0) -> PartitionData:
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     topic = FetchTopic(topic="t", partitions=[partition])
     request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=1 << 20, topics=[topic])
     response = await client.ask(request, 12, FetchResponse)
     return response.responses[0].partitions[0]
 
 
-async def test_records_are_served_and_survive_a_clean_restart(start, tmp_path):
+async def test_records_are_served_and_survive_a_clean_restart(start: Start, tmp_path: Path) -> None:
     server = await start()
     client = await Client.to(server)
     assert await create_topic(client) == 0
@@ -146,7 +175,7 @@ async def test_records_are_served_and_survive_a_clean_restart(start, tmp_path):
     await client.close()
 
 
-async def test_flush_before_ack_syncs_before_it_answers(start):
+async def test_flush_before_ack_syncs_before_it_answers(start: Start) -> None:
     server = await start("log.flush.interval.messages=1")
     client = await Client.to(server)
     await create_topic(client)
@@ -156,7 +185,7 @@ async def test_flush_before_ack_syncs_before_it_answers(start):
     await client.close()
 
 
-async def test_a_waiting_fetch_is_woken_by_another_connections_produce(start):
+async def test_a_waiting_fetch_is_woken_by_another_connections_produce(start: Start) -> None:
     server = await start()
     reader, writer = await Client.to(server), await Client.to(server)
     await create_topic(writer)
@@ -169,7 +198,7 @@ async def test_a_waiting_fetch_is_woken_by_another_connections_produce(start):
         await client.close()
 
 
-async def test_stopping_answers_what_waits(start):
+async def test_stopping_answers_what_waits(start: Start) -> None:
     server = await start()
     client = await Client.to(server)
     await create_topic(client)
@@ -182,7 +211,7 @@ async def test_stopping_answers_what_waits(start):
     await client.close()
 
 
-async def test_settings_follow_the_store_live(start):
+async def test_settings_follow_the_store_live(start: Start) -> None:
     server = await start()
     client = await Client.to(server)
     await create_topic(client)
@@ -197,7 +226,7 @@ async def test_settings_follow_the_store_live(start):
     await client.close()
 
 
-async def test_the_last_log_directory_failing_ends_the_broker(start):
+async def test_the_last_log_directory_failing_ends_the_broker(start: Start) -> None:
     disk = FullDisk()
     server = await start(disk=disk)
     client = await Client.to(server)
@@ -209,7 +238,9 @@ async def test_the_last_log_directory_failing_ends_the_broker(start):
     await client.close()
 
 
-async def test_one_of_two_directories_failing_leaves_the_other_serving(start, tmp_path):
+async def test_one_of_two_directories_failing_leaves_the_other_serving(
+    start: Start, tmp_path: Path
+) -> None:
     disk = FullDisk()
     server = await start(f"log.dirs={tmp_path / 'data'},{tmp_path / 'more'}", disk=disk)
     client = await Client.to(server)
@@ -223,9 +254,9 @@ async def test_one_of_two_directories_failing_leaves_the_other_serving(start, tm
     await client.close()
 
 
-async def test_metrics_are_served_and_tell_readiness(start):
+async def test_metrics_are_served_and_tell_readiness(start: Start) -> None:
     server = await start("tidelog.metrics.listener=127.0.0.1:0")
-    host, port = server.ready_event()["metrics"].split(":")
+    host, port = str(server.ready_event()["metrics"]).split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"GET /readyz HTTP/1.1\r\n\r\n")
     assert (await reader.read()).startswith(b"HTTP/1.1 200")
@@ -238,7 +269,119 @@ async def test_metrics_are_served_and_tell_readiness(start):
         assert name in page
 
 
-async def test_a_taken_metrics_port_refuses_the_start(tmp_path):
+class GatedDisk(OsDisk):
+    """Lets nobody look into one partition's log before `gate` is open."""
+
+    def __init__(self, name: str = "t-0") -> None:
+        self.gate = threading.Event()
+        self.reached = threading.Event()
+        self.name = name
+
+    def listdir(self, path: str) -> list[str]:
+        if path.endswith(self.name):
+            self.reached.set()
+            assert self.gate.wait(20)
+        return super().listdir(path)
+
+
+async def ask_http(address: str | None, path: bytes) -> bytes:
+    assert address is not None
+    host, port = address.split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"GET %s HTTP/1.1\r\n\r\n" % path)
+    page = await reader.read()
+    writer.close()
+    return page
+
+
+async def leave_topics(start: Start, names: str) -> None:
+    """A data directory of a broker that ran, made these topics and was stopped."""
+    server = await start()
+    client = await Client.to(server)
+    for name in names:
+        await create_topic(client, name)
+    await client.close()
+    await server.stop()
+
+
+async def test_a_recovery_can_be_watched(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await leave_topics(start, "t")
+    (tmp_path / "data" / ".kafka_cleanshutdown").unlink()
+    monkeypatch.setattr("broker.server.LONG_LOAD_S", 0)
+    disk = GatedDisk()
+    server = Server(settings(tmp_path, "tidelog.metrics.listener=127.0.0.1:0"), platform(disk))
+    starting = asyncio.ensure_future(server.start())
+    while not disk.reached.is_set():
+        await asyncio.sleep(0)
+    assert (await ask_http(server.metrics_address, b"/readyz")).startswith(b"HTTP/1.1 503")
+    assert (await ask_http(server.metrics_address, b"/healthz")).startswith(b"HTTP/1.1 200")
+    page = await ask_http(server.metrics_address, b"/metrics")
+    for line in (
+        b"brokerstate 2.0",
+        b"tidelog_recovery_logs 1.0",
+        b"tidelog_recovery_logs_loaded 0.0",
+    ):
+        assert line in page
+    disk.gate.set()
+    await starting
+    assert (await ask_http(server.metrics_address, b"/readyz")).startswith(b"HTTP/1.1 200")
+    await server.stop()
+
+
+ONE_THREAD = "num.recovery.threads.per.data.dir=1"
+
+
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_start_interrupted_while_logs_load_ends_before_the_next(
+    start: Start, tmp_path: Path, clean: bool
+) -> None:
+    await leave_topics(start, "tuvw")
+    mark = tmp_path / "data" / ".kafka_cleanshutdown"
+    if not clean:
+        mark.unlink()
+    disk = GatedDisk()
+    server = Server(settings(tmp_path, ONE_THREAD), platform(disk))
+    starting = asyncio.ensure_future(server.start())
+    while not disk.reached.is_set():
+        await asyncio.sleep(0)
+    server.interrupt_start()
+    disk.gate.set()
+    with pytest.raises(LoadInterrupted):
+        await starting
+    assert server.load_progress.done == 1
+    assert mark.exists() is clean
+    server = await start()
+    assert len(server.logs.all_logs()) == 4
+
+
+async def test_serving_ends_with_zero_on_a_signal_while_logs_load(
+    start: Start, tmp_path: Path
+) -> None:
+    await leave_topics(start, "tu")
+    disk = GatedDisk()
+    loop = asyncio.get_running_loop()
+    announced: list[dict[str, object]] = []
+    serving = asyncio.ensure_future(
+        serve(settings(tmp_path, ONE_THREAD), platform(disk), announced.append)
+    )
+    try:
+        while not disk.reached.is_set():
+            await asyncio.sleep(0)
+        os.kill(os.getpid(), signal.SIGTERM)
+        loop.call_later(0.05, disk.gate.set)
+        assert await serving == 0
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+    assert announced == []
+
+
+async def test_a_taken_metrics_port_refuses_the_start_before_anything_is_touched(
+    start: Start, tmp_path: Path
+) -> None:
+    await leave_topics(start, "t")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         server = Server(
@@ -246,9 +389,11 @@ async def test_a_taken_metrics_port_refuses_the_start(tmp_path):
         )
         with pytest.raises(StartFailed, match=r"tidelog\.metrics\.listener"):
             await server.start()
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 
-async def test_a_refused_start_gives_ports_and_locks_back(tmp_path, start):
+async def test_a_refused_start_gives_ports_and_locks_back(tmp_path: Path, start: Start) -> None:
     data = tmp_path / "data" / "t-0"
     data.mkdir(parents=True)
     server = Server(settings(tmp_path), platform())
@@ -259,7 +404,7 @@ async def test_a_refused_start_gives_ports_and_locks_back(tmp_path, start):
     await start()
 
 
-async def test_serving_ends_with_zero_on_a_signal(tmp_path):
+async def test_serving_ends_with_zero_on_a_signal(tmp_path: Path) -> None:
     announced = []
 
     def announce(event):

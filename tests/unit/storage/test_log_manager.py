@@ -165,6 +165,41 @@ def test_a_clean_shutdown_is_marked_once() -> None:
     assert LogHarness(disk).report.recovered == 1
 
 
+@pytest.mark.parametrize("clean", [True, False])
+def test_an_interrupted_start_leaves_a_directory_as_clean_as_it_was(clean: bool) -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    harness.manager.close(START_MS, clean=clean)
+    for loads in (0, 1):
+        directory = LogDirectory(disk, LOG_DIR)
+        directory.open()
+        manager = LogManager([directory], environment())
+        tasks = manager.load_tasks(START_MS, lambda _topic: CONFIG, lambda _tp: TOPIC_ID)
+        for task in tasks[:loads]:
+            task()
+        manager.abandon_load(tasks)
+        assert disk.exists(f"{LOG_DIR}/.kafka_cleanshutdown") is clean
+    again = LogHarness(disk)
+    assert again.report.recovered == (not clean)
+    assert again.content() == [(0, b"x")]
+
+
+def test_an_interrupted_start_that_mended_a_log_leaves_no_clean_mark() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    harness.close()
+    disk.unlink(f"{LOG_DIR}/{PARTITION}/{0:020d}.index")
+    directory = LogDirectory(disk, LOG_DIR)
+    directory.open()
+    manager = LogManager([directory], environment())
+    tasks = manager.load_tasks(START_MS, lambda _topic: CONFIG, lambda _tp: TOPIC_ID)
+    tasks[0]()
+    manager.abandon_load(tasks)
+    assert not disk.exists(f"{LOG_DIR}/.kafka_cleanshutdown")
+
+
 def test_what_metadata_does_not_name_stays_and_keeps_its_checkpoints() -> None:
     disk = FaultDisk()
     harness = LogHarness(disk)

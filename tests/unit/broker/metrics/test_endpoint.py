@@ -9,6 +9,7 @@ from broker.metrics import declarations as names
 from broker.metrics.endpoint import MAX_HEAD_BYTES, MetricsEndpoint
 from broker.metrics.exposition import Exposition
 from broker.metrics.families import Piece, Sample
+from broker.network.listener import SocketOptions, bind
 from tests.support.manual_clock import ManualClock
 
 
@@ -26,7 +27,9 @@ class Server:
         self.port = 0
 
     async def __aenter__(self) -> "Server":
-        _, self.port = await self.endpoint.start("127.0.0.1", 0)
+        sock = bind("127.0.0.1", 0, SocketOptions())
+        self.port = sock.getsockname()[1]
+        await self.endpoint.start(sock)
         return self
 
     async def __aexit__(self, *error: object) -> None:
