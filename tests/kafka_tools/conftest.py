@@ -45,19 +45,20 @@ def closed(jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Closed:
     folder = tmp_path_factory.mktemp("brokers")
     kafka = ApacheKafka(jars, folder / "kafka", SETTINGS)
     tidelog = Broker(folder / "tidelog", SETTINGS)
+    sides: list[Side] = []
     try:
         kafka.start()
         tidelog.start()
         kafka.wait_until_answering()
         host, _, port = tidelog.bootstrap_servers.rpartition(":")
-        ours, theirs = Side("tidelog", host, int(port)), Side("kafka", kafka.host, kafka.port)
+        sides += Side("tidelog", host, int(port)), Side("kafka", kafka.host, kafka.port)
         for appends in (*workload.topics(), workload.APPEND_TIME):
-            for side in (ours, theirs):
+            for side in sides:
                 workload.write(side, appends)
-        outcomes = talk(STEPS, ours, theirs)
-        ours.talker.close()
-        theirs.talker.close()
+        outcomes = talk(STEPS, *sides)
     finally:
+        for side in sides:
+            side.talker.close()
         kafka.stop()
         tidelog.close()
     return Closed(outcomes, tidelog.data_dir, kafka.data_dir)

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from protocol.errors import ErrorCode
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -168,10 +169,13 @@ def write(side: Side, appends: Appends) -> None:
             timeout_ms=30_000,
             topic_data=[TopicData(name=appends.name, partition_data=[data])],
         )
-        answer = side.ask(produce, PRODUCE_VERSION)
-        assert isinstance(answer, ProduceResponse)
-        (partition,) = answer.responses[0].partition_responses
-        assert partition.error_code == 0, f"{side.name} {appends.name}: {partition}"
+        code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        while code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            # Kafka tells clients of a leader a moment before it leads.
+            answer = side.ask(produce, PRODUCE_VERSION)
+            assert isinstance(answer, ProduceResponse)
+            code = ErrorCode(answer.responses[0].partition_responses[0].error_code)
+        assert code == ErrorCode.NONE, f"{side.name} {appends.name}: {code!r}"
     if appends.deleted_before:
         deletion = DeleteRecordsPartition(partition_index=0, offset=appends.deleted_before)
         topic = DeleteRecordsTopic(name=appends.name, partitions=[deletion])
