@@ -139,7 +139,7 @@ class Dispatcher:
                 parts = self._encode(route, header, result)
                 handled = self._monotonic()
                 nbytes = answers.add(parts)
-                answers.ledger.append((metrics, received_at, started, handled, handled, nbytes))
+                answers.ledger.append((metrics, (received_at, started, handled, handled, nbytes)))
                 return ANSWERED
         except BrokenAnswer:
             raise
@@ -175,7 +175,7 @@ class Dispatcher:
                     raise
                 return self.answer(call, error, completed, answers)
         answers.ledger.append(
-            (call.route.metrics, call.received, call.started, call.handled, completed, nbytes)
+            (call.route.metrics, (call.received, call.started, call.handled, completed, nbytes))
         )
         return ANSWERED
 

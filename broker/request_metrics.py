@@ -17,7 +17,8 @@ from runtime.metrics import RESERVOIR_SIZE, quantiles
 
 PHASES = ("queue", "local", "remote", "send", "total")
 
-_Row = tuple[float, float, float, float, float]
+Times = tuple[float, float, float, float, int]
+"""received, started, handled, completed, and the bytes of the answer."""
 
 
 class RequestMetrics:
@@ -48,31 +49,36 @@ class RequestMetrics:
         self.local_s = 0.0
         self.remote_s = 0.0
         self.send_s = 0.0
-        self._rows: list[_Row] = []
+        self._rows: list[tuple[Times, float]] = []
 
-    def observe(
-        self,
-        received: float,
-        started: float,
-        handled: float,
-        completed: float,
-        sent: float,
-        nbytes: int,
-    ) -> None:
-        """One request was answered with `nbytes`."""
+    def observe(self, answered: Sequence[Times], sent: float) -> None:
+        """These requests were answered and their answers taken by the socket at `sent`.
+
+        Answers leave many at a time, so the sums are made here once for all of them.
+        """
         rows = self._rows
         count = self.count
-        row = (received, started, handled, completed, sent)
-        if count < RESERVOIR_SIZE:
-            rows.append(row)
-        else:
-            rows[count & (RESERVOIR_SIZE - 1)] = row
-        self.count = count + 1
+        nbytes = 0
+        queue_s = local_s = remote_s = 0.0
+        send_s = sent * len(answered)
+        for times in answered:
+            if count < RESERVOIR_SIZE:
+                rows.append((times, sent))
+            else:
+                rows[count & (RESERVOIR_SIZE - 1)] = (times, sent)
+            count += 1
+            received, started, handled, completed, size = times
+            nbytes += size
+            queue_s += started - received
+            local_s += handled - started
+            remote_s += completed - handled
+            send_s -= completed
+        self.count = count
         self.response_bytes += nbytes
-        self.queue_s += started - received
-        self.local_s += handled - started
-        self.remote_s += completed - handled
-        self.send_s += sent - completed
+        self.queue_s += queue_s
+        self.local_s += local_s
+        self.remote_s += remote_s
+        self.send_s += send_s
 
     @property
     def total_s(self) -> float:
@@ -89,8 +95,10 @@ class RequestMetrics:
         index = PHASES.index(phase)
         rows = self._rows
         if phase == "total":
-            return quantiles((row[4] - row[0] for row in rows), fractions)
-        return quantiles((row[index + 1] - row[index] for row in rows), fractions)
+            return quantiles((sent - times[0] for times, sent in rows), fractions)
+        if phase == "send":
+            return quantiles((sent - times[3] for times, sent in rows), fractions)
+        return quantiles((times[index + 1] - times[index] for times, _ in rows), fractions)
 
 
 class RequestMetricsRegistry:

@@ -23,7 +23,7 @@ from broker.replication.delayed_produce import DelayedProduce, PendingAppend
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import EXPECTED_APPEND_ERRORS, ReplicaManager
 from broker.turns import WORK_PER_TURN_BYTES, NextTurn, reply_of
-from cluster.metadata_cache import INTERNAL_TOPICS, MetadataCache
+from cluster.metadata_cache import INTERNAL_TOPICS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -105,6 +105,7 @@ class _Production:
         """Make the answers, refuse what needs no log to be refused; returns the bytes left."""
         version = self._context.header.api_version
         metadata = self._replicas.metadata
+        hosted = self._replicas.partitions
         entries = self.entries
         nbytes = 0
         transactional = False
@@ -122,11 +123,15 @@ class _Production:
                     continue
                 topic_partition = TopicPartition(name, partition.index)
                 records = partition.records
-                answer.error_code = self._refusal(topic_partition, records, version, metadata)
-                if records is not None and not answer.error_code:
+                if topic_partition not in hosted and metadata.partition(topic_partition) is None:
+                    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                else:
+                    code = batch_refusal(records, version)
+                answer.error_code = code
+                if records is not None and not code:
                     nbytes += len(records)
                     entries.append((answer, topic_partition, records))
-                elif answer.error_code == ErrorCode.INVALID_PRODUCER_ID_MAPPING:
+                elif code is ErrorCode.INVALID_PRODUCER_ID_MAPPING:
                     transactional = True
             self._response.responses.append(
                 TopicProduceResponse(
@@ -144,22 +149,6 @@ class _Production:
             for answer in topic.partition_responses:
                 answer.error_code = code
         self.entries = []
-
-    def _refusal(
-        self,
-        topic_partition: TopicPartition,
-        records: memoryview | None,
-        version: int,
-        metadata: MetadataCache,
-    ) -> ErrorCode:
-        if (
-            topic_partition not in self._replicas.partitions
-            and metadata.partition(topic_partition) is None
-        ):
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if records is None:
-            return ErrorCode.INVALID_RECORD
-        return batch_refusal(records, version)
 
     def _refuse_all(self, code: ErrorCode) -> None:
         for answer, _, _ in self.entries:
@@ -296,13 +285,13 @@ class _Production:
         return CLOSE_CONNECTION if failed else NO_RESPONSE
 
 
-def batch_refusal(records: memoryview, version: int) -> ErrorCode:
+def batch_refusal(records: memoryview | None, version: int) -> ErrorCode:
     """Whether the bytes are one v2 batch of a kind this version may send.
 
     A cut batch behind the first is not looked at: the log cuts it off.
     """
-    size = len(records)
-    if size < _LENGTH_AND_MAGIC.size:
+    size = 0 if records is None else len(records)
+    if records is None or size < _LENGTH_AND_MAGIC.size:
         return ErrorCode.INVALID_RECORD
     length, magic = _LENGTH_AND_MAGIC.unpack_from(records)
     if length < _SMALLEST_LENGTH or magic > 2:

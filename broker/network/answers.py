@@ -12,17 +12,20 @@ is a `PendingAnswer`.
 
 import enum
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from struct import Struct
 from typing import Protocol
 
 from broker.context import Peer
 from broker.network.transmission import Part, read_whole, release_slices, worth_reading
-from broker.request_metrics import RequestMetrics
+from broker.request_metrics import RequestMetrics, Times
 
 _SIZE = Struct(">i")
+_METRICS = itemgetter(0)
 
-LedgerEntry = tuple[RequestMetrics, float, float, float, float, int]
-"""One answered request: its metrics, then received, started, handled, completed, answer bytes."""
+LedgerEntry = tuple[RequestMetrics, Times]
+"""One answered request: its metrics, and its times up to when the answer was complete."""
 
 
 class Outcome(enum.Enum):
@@ -97,9 +100,9 @@ class Answers:
 
 
 def settle(ledger: Sequence[LedgerEntry], sent_at: float) -> None:
-    """Tell the metrics of each request how long it took."""
-    for metrics, received, started, handled, completed, nbytes in ledger:
-        metrics.observe(received, started, handled, completed, sent_at, nbytes)
+    """Tell the metrics of each request how long it took; neighbours of one API together."""
+    for metrics, entries in groupby(ledger, _METRICS):
+        metrics.observe([times for _, times in entries], sent_at)
 
 
 class PendingAnswer(Protocol):

@@ -104,7 +104,7 @@ class ObedientHandler:
         elif order == b"s":
             nbytes = answers.add(self.slices.pop(0))
         answers.ledger.append(
-            (self.metrics, received_at, received_at, received_at, received_at, nbytes)
+            (self.metrics, (received_at, received_at, received_at, received_at, nbytes))
         )
         return ANSWERED
 

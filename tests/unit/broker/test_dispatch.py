@@ -314,7 +314,7 @@ def test_a_parked_request_is_answered_when_its_holder_says(make: Make) -> None:
     [answers] = delivered
     assert answers is not None
     assert isinstance(read(answers, ApiVersionsResponse, 0, tags=False), ApiVersionsResponse)
-    [(metrics, received, started, handled, completed, nbytes)] = answers.ledger
+    [(metrics, (received, started, handled, completed, nbytes))] = answers.ledger
     assert metrics is one.registry.of("ApiVersions")
     assert (received, started) == (1000.0, 1000.0)
     assert handled == pytest.approx(1000.005)
@@ -433,7 +433,7 @@ def test_requests_errors_and_times_are_counted(make: Make) -> None:
     assert metrics.versions == {0: 2, 2: 1}
     assert metrics.errors == {0: 3}
     assert metrics.request_bytes == 3 * 16
-    [(_, received, started, handled, completed, _)] = one.answers.ledger
+    [(_, (received, started, handled, completed, _))] = one.answers.ledger
     assert received == started
     assert handled == completed
     assert handled - started == pytest.approx(0.005)

@@ -77,7 +77,7 @@ def test_no_piece_is_longer_than_a_slice() -> None:
 
 def test_a_fetch_counts_as_a_consumers_fetch_too() -> None:
     registry = RequestMetricsRegistry()
-    registry.of("Fetch").observe(0.0, 0.0, 0.001, 0.001, 0.002, 10)
+    registry.of("Fetch").observe([(0.0, 0.0, 0.001, 0.001, 10)], 0.002)
     (total,) = [p for p in request_pieces(registry) if p.family is names.REQUEST_PHASES["total"]]
     counts = {s.labels["request"]: s.value for s in total.samples if s.suffix == "_count"}
     assert counts == {"Fetch": 1, "FetchConsumer": 1}

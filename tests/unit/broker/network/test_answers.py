@@ -54,7 +54,7 @@ def test_a_short_small_slice_releases_those_behind_it() -> None:
 
 def test_settling_tells_each_request_when_it_was_sent() -> None:
     metrics = RequestMetrics("Test")
-    settle([(metrics, 1.0, 2.0, 3.0, 4.0, 100), (metrics, 1.0, 3.0, 4.0, 4.0, 50)], 5.0)
+    settle([(metrics, (1.0, 2.0, 3.0, 4.0, 100)), (metrics, (1.0, 3.0, 4.0, 4.0, 50))], 5.0)
     assert metrics.count == 2
     assert metrics.response_bytes == 150
     assert metrics.total_s == 8.0
