@@ -1,7 +1,7 @@
-"""Brings the broker's numbers and the metrics endpoint together, once clients are served.
+"""Brings the broker's numbers and the metrics endpoint together.
 
-prometheus_client takes a tenth of a second to import, so a worker does it after the broker is
-ready; a scrape that comes earlier waits for that import.
+prometheus_client takes a tenth of a second to import, so a worker does it once the broker is
+ready, or loads for long; a scrape that comes earlier waits for that import.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ def make_endpoint(observed: Observed) -> MetricsEndpoint:
             broker_state=observed.broker_state,
             offline_directories=partial(_offline_directories, observed.logs),
             fetch_sessions=partial(_fetch_sessions, observed.sessions),
-            connections=partial(_connections, observed.socket_server),
+            connections=lambda: observed.socket_server.open_by_listener,
             broker_addresses=partial(_broker_addresses, observed.replicas.metadata),
             own_counts=partial(_own_counts, observed),
             partition_limit=observed.config.live(observability.METRICS_PARTITION_LIMIT),
@@ -133,11 +133,6 @@ def _offline_directories(logs: LogManager) -> int:
 
 def _fetch_sessions(sessions: FetchSessionCache) -> tuple[int, int]:
     return len(sessions), sessions.partitions_cached
-
-
-def _connections(server: SocketServer) -> dict[str, int]:
-    listeners = [listener.name for listener in server.listeners]
-    return {"+".join(listeners): server.open_connections}
 
 
 def _broker_addresses(metadata: MetadataCache) -> dict[str, str]:

@@ -58,6 +58,7 @@ class SocketServer:
         "_stopped",
         "closed_connections",
         "idle_closed",
+        "open_by_listener",
     )
 
     def __init__(
@@ -82,11 +83,14 @@ class SocketServer:
         self._stopped: asyncio.Future[None] | None = None
         self.closed_connections = 0
         self.idle_closed = 0
+        self.open_by_listener: dict[str, int] = {}
+        """Connections open now, by the name of the listener they came through."""
 
     def add_listener(self, name: str, sock: socket.socket) -> Listener:
         """Take a listening socket (see `listener.bind`); nothing is accepted before `open`."""
         listener = Listener(name, sock, self._loop, self._accepted)
         self._listeners.append(listener)
+        self.open_by_listener[name] = 0
         return listener
 
     def open(self) -> None:
@@ -114,6 +118,8 @@ class SocketServer:
     def scan(self) -> None:
         """Close what was idle too long, or blocks others and brings nothing.
 
+        Idle is a peer that takes nothing of its answer, too: it would hold the files of the answer
+        for ever.
         Also the moment when a raised limit on connections takes effect.
         """
         now = self._shared.monotonic()
@@ -121,7 +127,7 @@ class SocketServer:
         idle_since = now - max_idle_ms / 1000 if max_idle_ms >= 0 else -1.0
         memory = self._shared.memory
         for connection in list(self._connections):
-            if connection.busy or connection.closed:
+            if connection.closed or not connection.waits_for_peer:
                 continue
             if connection.last_active < idle_since:
                 self.idle_closed += 1
@@ -186,6 +192,7 @@ class SocketServer:
         peer = Peer(listener.name, host, f"{listener.name}-{self._next_id}")
         connection = Connection(sock, peer, self._limits.max_request_bytes, self._shared)
         self._connections[connection] = None
+        self.open_by_listener[listener.name] += 1
         connection.start()
         if limits.full:
             for other in self._listeners:
@@ -195,6 +202,7 @@ class SocketServer:
 
     def _forget(self, connection: Connection) -> None:
         del self._connections[connection]
+        self.open_by_listener[connection.peer.listener_name] -= 1
         self.closed_connections += 1
         self._limits.connections.release(connection.peer.client_host)
         if self._stopped is not None:

@@ -1,6 +1,7 @@
 """The numbers of a broker that runs are told under the names dashboards read."""
 
 import asyncio
+from pathlib import Path
 
 from broker.server import Platform, Server
 from config.loading import load
@@ -9,7 +10,7 @@ from runtime.disk import OsDisk
 from runtime.metrics import Summary
 
 
-async def scrape(address, path):
+async def scrape(address: str, path: bytes) -> str:
     host, port = address.split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"GET %s HTTP/1.1\r\n\r\n" % path)
@@ -18,12 +19,13 @@ async def scrape(address, path):
     return page.decode()
 
 
-async def test_a_page_of_a_fresh_broker(tmp_path):
+async def test_a_page_of_a_fresh_broker(tmp_path: Path) -> None:
     config = load(
         None,
         {},
         [
-            "listeners=PLAINTEXT://127.0.0.1:0",
+            "listeners=PLAINTEXT://127.0.0.1:0,INSIDE://127.0.0.1:0",
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,INSIDE:PLAINTEXT",
             f"log.dirs={tmp_path}",
             "tidelog.metrics.listener=127.0.0.1:0",
         ],
@@ -31,13 +33,15 @@ async def test_a_page_of_a_fresh_broker(tmp_path):
     server = Server(config, Platform(SystemClock(), OsDisk(), Summary()))
     await server.start()
     try:
-        address = server.ready_event()["metrics"]
+        address = str(server.ready_event()["metrics"])
         page = await scrape(address, b"/metrics")
         for line in (
             "kafka_server_replicamanager_partitioncount 0.0",
             "kafka_log_logmanager_offlinelogdirectorycount 0.0",
             "kafka_server_fetchsessioncache_numincrementalfetchsessions 0.0",
             'tidelog_connections{listener="PLAINTEXT"} 0.0',
+            'tidelog_connections{listener="INSIDE"} 0.0',
+            'connection_count{listener="INSIDE",networkProcessor="0"} 0.0',
             "tidelog_recovery_logs 0.0",
             "kafka_broker_info",
         ):

@@ -10,13 +10,14 @@ import pytest
 
 from broker.dispatch import Dispatcher
 from broker.handlers.api_versions import NO_FEATURES, advertised, handle_api_versions
+from broker.network.listener import SocketOptions, bind
 from broker.network.socket_server import STALLED_S
 from broker.request_metrics import RequestMetricsRegistry
 from protocol.api_keys import ApiKey
 from protocol.headers import encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from runtime.supervisor import Supervisor
-from tests.support.network import Client, frame, served
+from tests.support.network import Client, Slice, frame, served
 
 
 async def test_at_the_limit_in_all_new_clients_wait_until_one_leaves() -> None:
@@ -67,6 +68,37 @@ async def test_an_idle_connection_is_closed_a_busy_or_active_one_is_not() -> Non
         assert await waiting.receive_frame() == b"too"
         for client in (idle, active, waiting):
             client.close()
+
+
+async def test_a_peer_that_takes_nothing_of_its_answer_is_idle() -> None:
+    async with served(max_idle_ms=60_000, send_buffer_bytes=4096) as running:
+        file = Slice(bytes(4 << 20))
+        running.handler.slices = [[b"head", file]]
+        stuck = await running.client(receive_buffer_bytes=4096)
+        await stuck.send(frame(b"s"))
+        await running.until(lambda: running.handler.handled == [b"s"])
+        running.clock.advance(59_000)
+        running.server.scan()
+        assert running.server.open_connections == 1
+        running.clock.advance(2_000)
+        running.server.scan()
+        assert running.server.open_connections == 0
+        assert running.server.idle_closed == 1
+        assert file.released == 1
+        stuck.close()
+
+
+async def test_a_peer_that_takes_its_answer_slowly_is_not_idle() -> None:
+    async with served(max_idle_ms=60_000, send_buffer_bytes=4096) as running:
+        running.handler.slices = [[b"head", Slice(bytes(1 << 20))]]
+        slow = await running.client(receive_buffer_bytes=4096)
+        await slow.send(frame(b"s"))
+        for _ in range(8):
+            running.clock.advance(50_000)
+            assert len(await slow.receive(100_000)) == 100_000
+            running.server.scan()
+        assert len(await slow.receive(4 + 4 + (1 << 20) - 800_000)) == 8 + (1 << 20) - 800_000
+        slow.close()
 
 
 async def test_a_negative_idle_time_means_for_ever() -> None:
@@ -151,6 +183,24 @@ async def test_connections_are_told_apart() -> None:
         for client in clients:
             client.close()
         await running.until(lambda: running.server.closed_connections == 3)
+
+
+async def test_connections_are_counted_by_listener() -> None:
+    async with served() as running:
+        other = bind("127.0.0.1", 0, SocketOptions())
+        address = other.getsockname()[:2]
+        running.server.add_listener("OTHER", other)
+        running.server.open()
+        first = await running.client()
+        await first.ask(b"e")
+        second = Client(socket.create_connection(address))
+        second.sock.setblocking(False)
+        await second.ask(b"e")
+        assert running.server.open_by_listener == {"TEST": 1, "OTHER": 1}
+        second.close()
+        await running.until(lambda: running.server.open_by_listener["OTHER"] == 0)
+        assert running.server.open_by_listener == {"TEST": 1, "OTHER": 0}
+        first.close()
 
 
 async def test_many_idle_connections_hold_no_buffers() -> None:
