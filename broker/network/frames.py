@@ -21,6 +21,9 @@ from struct import Struct
 
 _SIZE = Struct(">i")
 SIZE_BYTES = 4
+_HTTP = frozenset((b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "))
+_TLS_HANDSHAKE = b"\x16\x03"
+"""A record of type 22 in version 3: how a ClientHello begins."""
 
 SMALL_FRAME = 16 * 1024
 """Up to here an incomplete frame is copied aside, larger ones get a buffer of their own."""
@@ -36,8 +39,18 @@ class FrameSizeError(Exception):
     """A size that no frame may have; nothing behind it on the stream can be trusted."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"frame of {size} bytes, allowed are 0 to {limit}")
+        super().__init__(f"frame of {size} bytes, allowed are 0 to {limit}{_stranger(size)}")
         self.size = size
+
+
+def _stranger(size: int) -> str:
+    """What else than Kafka begins with the four bytes that were taken for a size."""
+    first = _SIZE.pack(size)
+    if first in _HTTP:
+        return ": this looks like HTTP, which is not spoken on this port"
+    if first.startswith(_TLS_HANDSHAKE):
+        return ": this looks like TLS, which this listener does not use"
+    return ""
 
 
 class FrameDecoder:

@@ -148,3 +148,21 @@ def test_frames_put_aside_are_counted_as_held() -> None:
     assert not stream.turn(1000)
     assert stream.decoder.held == 0
     assert stream.frames == [b"one", b"two"]
+
+
+@pytest.mark.parametrize(
+    ("data", "guess"),
+    [
+        (b"GET /metrics HTTP/1.1\r\n", "HTTP"),
+        (b"POST / HTTP/1.1\r\n", "HTTP"),
+        (b"HEAD / HTTP/1.1\r\n", "HTTP"),
+        (b"\x16\x03\x01\x02\0\x01\0", "TLS"),
+    ],
+)
+def test_a_size_that_is_another_protocols_beginning_is_named(data: bytes, guess: str) -> None:
+    with pytest.raises(FrameSizeError, match=f"looks like {guess}"):
+        Stream(data).run(100)
+
+
+def test_any_other_size_is_told_as_it_is() -> None:
+    assert str(FrameSizeError(7, 5)) == "frame of 7 bytes, allowed are 0 to 5"
