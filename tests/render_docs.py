@@ -13,7 +13,7 @@ def main() -> None:
     """Write each page; tests compare them with the declarations."""
     (DOCS / "metrics.md").write_text(metrics.markdown())
     (DOCS / "configuration.md").write_text(configuration.render())
-    (DOCS / "wire_protocol.md").write_text(wire.markdown())
+    (DOCS / "wire_protocol.md").write_text(wire.render())
 
 
 if __name__ == "__main__":

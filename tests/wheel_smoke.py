@@ -57,7 +57,14 @@ def main() -> None:
         venv.create(folder / "venv", with_pip=True)
         python = folder / "venv" / "bin" / "python"
         scheme = sysconfig.get_paths(vars={"base": str(folder / "venv")})
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        install: list[str | Path] = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         run(*install, "--require-hashes", "-r", ROOT / "requirements/dev.txt", cwd=folder)
         site = Path(scheme["purelib"])
         before = {path.name for path in site.iterdir()}

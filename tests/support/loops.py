@@ -11,3 +11,10 @@ import uvloop
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+
+
+def closed_loop() -> asyncio.AbstractEventLoop:
+    """For what wants a loop and must not use it: it refuses whatever it is asked for."""
+    loop = asyncio.new_event_loop()
+    loop.close()
+    return loop

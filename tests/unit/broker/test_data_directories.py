@@ -13,22 +13,23 @@ from broker.data_directories import (
     release,
     write_identity,
 )
+from storage.log_directory import LogDirectory
 from storage.log_dirs import MetaProperties, read_meta_properties, write_meta_properties
 from tests.support.fault_disk import FaultDisk
 
 NOW = 1_700_000_000_000
 
 
-def opened(disk, *paths):
+def opened(disk: FaultDisk, *paths: str) -> list[LogDirectory]:
     return open_directories(paths or ("/d1", "/d2"), disk)
 
 
-def mark(disk, path, node_id=1, cluster_id="c"):
+def mark(disk: FaultDisk, path: str, node_id: int = 1, cluster_id: str = "c") -> None:
     disk.makedirs(path)
     write_meta_properties(disk, path, MetaProperties(1, node_id, cluster_id, "d" * 22), NOW)
 
 
-def test_directories_are_made_locked_and_given_back():
+def test_directories_are_made_locked_and_given_back() -> None:
     disk = FaultDisk()
     directories = opened(disk)
     with pytest.raises(StartFailed, match="another directory"):
@@ -37,7 +38,7 @@ def test_directories_are_made_locked_and_given_back():
     release(opened(disk))
 
 
-def test_a_lock_held_elsewhere_gives_the_others_back():
+def test_a_lock_held_elsewhere_gives_the_others_back() -> None:
     disk = FaultDisk()
     held = opened(disk, "/d2")
     with pytest.raises(StartFailed):
@@ -46,7 +47,9 @@ def test_a_lock_held_elsewhere_gives_the_others_back():
     release(held)
 
 
-def test_an_unusable_directory_is_offline_but_the_first_refuses_the_start(caplog):
+def test_an_unusable_directory_is_offline_but_the_first_refuses_the_start(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     disk = FaultDisk()
     disk.makedirs("/d1")
     disk.fail("mkdir", errno.EACCES)
@@ -59,14 +62,14 @@ def test_an_unusable_directory_is_offline_but_the_first_refuses_the_start(caplog
         opened(disk)
 
 
-def test_fresh_directories_take_the_configured_number_or_one():
+def test_fresh_directories_take_the_configured_number_or_one() -> None:
     disk = FaultDisk()
     directories = opened(disk)
     assert read_identity(directories, None) == (Identity(1, None), directories)
     assert read_identity(directories, 7)[0] == Identity(7, None)
 
 
-def test_known_directories_tell_who_they_are_and_fresh_ones_are_listed():
+def test_known_directories_tell_who_they_are_and_fresh_ones_are_listed() -> None:
     disk = FaultDisk()
     mark(disk, "/d1", node_id=4)
     directories = opened(disk)
@@ -78,22 +81,24 @@ def test_known_directories_tell_who_they_are_and_fresh_ones_are_listed():
 
 
 @pytest.mark.parametrize(
-    ("second", "configured", "words"),
+    ("node_id", "cluster_id", "configured", "words"),
     [
-        ({"node_id": 2}, None, "node_id"),
-        ({"cluster_id": "other"}, None, "cluster_id"),
-        ({}, 9, "correct node.id"),
+        (2, "c", None, "node_id"),
+        (1, "other", None, "cluster_id"),
+        (1, "c", 9, "correct node.id"),
     ],
 )
-def test_any_disagreement_is_refused(second, configured, words):
+def test_any_disagreement_is_refused(
+    node_id: int, cluster_id: str, configured: int | None, words: str
+) -> None:
     disk = FaultDisk()
     mark(disk, "/d1")
-    mark(disk, "/d2", **second)
+    mark(disk, "/d2", node_id, cluster_id)
     with pytest.raises(StartFailed, match=words):
         read_identity(opened(disk), configured)
 
 
-def test_an_unreadable_identity_is_refused():
+def test_an_unreadable_identity_is_refused() -> None:
     disk = FaultDisk()
     disk.makedirs("/d1")
     disk.write_file("/d1/meta.properties", b"nonsense")
@@ -101,7 +106,7 @@ def test_an_unreadable_identity_is_refused():
         read_identity(opened(disk), None)
 
 
-def test_a_full_disk_refuses_the_identity():
+def test_a_full_disk_refuses_the_identity() -> None:
     disk = FaultDisk()
     directories = opened(disk)
     disk.fail("pwrite", errno.ENOSPC)
@@ -109,7 +114,7 @@ def test_a_full_disk_refuses_the_identity():
         write_identity(directories, Identity(1, "c"), lambda: "n" * 22, NOW)
 
 
-def test_partition_directories_are_found_by_name():
+def test_partition_directories_are_found_by_name() -> None:
     disk = FaultDisk()
     disk.makedirs("/d1/t-0")
     disk.makedirs("/d2/t-1")

@@ -1,10 +1,20 @@
 """What is advertised is what has a handler, in the versions of this release."""
 
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
 from broker.handler_table import Services, make_handlers
 from broker.handlers.api_versions import advertised
 from broker.replication.fetch_session_cache import FetchSessionCache
+from cluster.controller.auto_creation import AutoCreation
+from cluster.controller.topics import NewTopic, TopicResult
+from cluster.producer_ids import ProducerIdBlocks
 from config.loading import load
 from protocol.api_keys import ApiKey
+from runtime.blocking import Workers
+from tests.support.fake_cluster import Process
+from tests.support.fake_store import FakeStore
+from tests.support.loops import closed_loop
 from tests.support.replicas import ReplicaBroker
 
 SERVED = {
@@ -29,11 +39,23 @@ SERVED = {
 }
 
 
-def test_every_api_of_this_release_has_a_handler():
+async def create_nothing(topics: Sequence[NewTopic]) -> list[TopicResult]:
+    return []
+
+
+def spawn_nothing(name: str, work: Coroutine[Any, Any, None]) -> None:
+    work.close()
+
+
+def test_every_api_of_this_release_has_a_handler() -> None:
     broker = ReplicaBroker()
-    services = Services(load(None, {}), broker.clock, None, broker.logs, broker.replicas)
+    workers = Workers(closed_loop(), 1)
+    services = Services(load(None, {}), broker.clock, workers, broker.logs, broker.replicas)
+    store = FakeStore()
     services.sessions = FetchSessionCache(1, lambda n: 1)
-    services.controller = services.auto_creation = services.producer_ids = None
+    services.controller = Process(store, {}).controller
+    services.auto_creation = AutoCreation(create_nothing, spawn_nothing, lambda: True, {})
+    services.producer_ids = ProducerIdBlocks(store, 1, spawn_nothing)
     handlers = make_handlers(services)
     ranges = {
         ApiKey(one.api_key): (one.min_version, one.max_version) for one in advertised(handlers)

@@ -1,11 +1,13 @@
-"""A topic's own value wins over the broker's, that over the cluster's default; logs obey at once."""
+"""A topic's own value wins over the broker's, that over the cluster's; logs obey at once."""
+
+import pytest
 
 from broker.live_settings import LiveSettings
 from config.loading import load
 from tests.support.replicas import NODE, ReplicaBroker
 
 
-def settings(*static):
+def settings(*static: str) -> tuple[ReplicaBroker, LiveSettings]:
     broker = ReplicaBroker()
     config = load(None, {}, list(static))
     live = LiveSettings(config, broker.logs, broker.metadata, NODE)
@@ -14,11 +16,11 @@ def settings(*static):
     return broker, live
 
 
-def retention(broker, topic="t"):
-    return broker.partition(topic).log.config.retention_ms
+def retention(broker: ReplicaBroker, topic: str = "t") -> int:
+    return broker.log(topic).config.retention_ms
 
 
-def test_changes_reach_the_logs_in_their_order_of_precedence():
+def test_changes_reach_the_logs_in_their_order_of_precedence() -> None:
     broker, live = settings("log.retention.ms=1000")
     live.changed("brokers", "<default>", {"log.retention.ms": "2000"})
     assert retention(broker) == 2000
@@ -32,13 +34,13 @@ def test_changes_reach_the_logs_in_their_order_of_precedence():
     assert live.of_topic("t").retention_ms == 4000
 
 
-def test_another_brokers_settings_are_none_of_ours():
-    broker, live = settings("log.retention.ms=1000")
+def test_another_brokers_settings_are_none_of_ours() -> None:
+    _, live = settings("log.retention.ms=1000")
     live.changed("brokers", "77", {"log.retention.ms": "5"})
     assert live.of_topic("t").retention_ms == 1000
 
 
-def test_a_stored_value_that_does_not_parse_is_left_out(caplog):
+def test_a_stored_value_that_does_not_parse_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     _, live = settings("log.retention.ms=1000")
     live.changed("brokers", str(NODE), {"log.retention.ms": "soon"})
     assert live.of_topic("t").retention_ms == 1000

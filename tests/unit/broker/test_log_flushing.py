@@ -9,7 +9,7 @@ from runtime.scheduler import Scheduler
 from tests.support.replicas import ReplicaBroker
 
 
-async def test_every_log_is_durable_to_its_end():
+async def test_every_log_is_durable_to_its_end() -> None:
     broker = ReplicaBroker()
     broker.create("t", partitions=70)
     for index in range(70):

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from struct import Struct
 from typing import Protocol, TypeVar
@@ -36,11 +36,12 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from protocol.model import TopicPartition
 from protocol.schema.message import Request, Response
 from runtime.clock import SystemClock
 from runtime.disk import Disk, OsDisk
 from runtime.metrics import Summary
-from tests.support.replicas import records_of
+from tests.support.replicas import log_of, records_of
 
 SIZE = Struct(">i")
 HEADER = Struct(">hhi")
@@ -158,12 +159,17 @@ async def fetch(client: Client, max_wait_ms: int = 0) -> PartitionData:
     return response.responses[0].partitions[0]
 
 
+def bytes_of(data: PartitionData) -> bytes:
+    assert isinstance(data.records, memoryview)
+    return bytes(data.records)
+
+
 async def test_records_are_served_and_survive_a_clean_restart(start: Start, tmp_path: Path) -> None:
     server = await start()
     client = await Client.to(server)
     assert await create_topic(client) == 0
     assert await produce(client) == (0, 0)
-    assert b"value" in bytes((await fetch(client)).records)
+    assert b"value" in bytes_of(await fetch(client))
     await client.close()
     await server.stop()
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
@@ -180,7 +186,7 @@ async def test_flush_before_ack_syncs_before_it_answers(start: Start) -> None:
     client = await Client.to(server)
     await create_topic(client)
     assert await produce(client) == (0, 0)
-    log = server.replicas.partitions["t", 0].log
+    log = log_of(server.replicas.partitions[TopicPartition("t", 0)])
     assert log.flushed_end_offset == 1
     await client.close()
 
@@ -207,7 +213,7 @@ async def test_stopping_answers_what_waits(start: Start) -> None:
         await asyncio.sleep(0)
     await server.stop()
     assert server.state == STOPPING
-    assert bytes((await waiting).records) == b""
+    assert (await waiting).records == b""
     await client.close()
 
 
@@ -215,7 +221,7 @@ async def test_settings_follow_the_store_live(start: Start) -> None:
     server = await start()
     client = await Client.to(server)
     await create_topic(client)
-    log = server.replicas.partitions["t", 0].log
+    log = log_of(server.replicas.partitions[TopicPartition("t", 0)])
     controller = server.services.controller
     await controller.set_configs("brokers", "<default>", {"log.retention.ms": "12345"})
     assert log.config.retention_ms == 12345
@@ -405,9 +411,9 @@ async def test_a_refused_start_gives_ports_and_locks_back(tmp_path: Path, start:
 
 
 async def test_serving_ends_with_zero_on_a_signal(tmp_path: Path) -> None:
-    announced = []
+    announced: list[dict[str, object]] = []
 
-    def announce(event):
+    def announce(event: dict[str, object]) -> None:
         announced.append(event)
         os.kill(os.getpid(), signal.SIGTERM)
 

@@ -12,7 +12,7 @@ from broker.turns import NextTurn, reply_of
 
 
 async def test_everything_ready_runs_before_the_next_turn() -> None:
-    ran = []
+    ran: list[str] = []
     asyncio.get_running_loop().call_soon(ran.append, "other")
     await NextTurn()
     assert ran == ["other"]

@@ -8,20 +8,20 @@ from click.testing import CliRunner
 from cli.main import COMMANDS, main
 
 
-def test_help_lists_every_command():
+def test_help_lists_every_command() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
     for name in COMMANDS:
         assert name in result.output
 
 
-def test_an_unknown_command_is_a_usage_error():
+def test_an_unknown_command_is_a_usage_error() -> None:
     result = CliRunner().invoke(main, ["fly"])
     assert result.exit_code == 2
     assert "No such command" in result.output
 
 
-def test_the_broker_is_started_without_the_libraries_of_the_clients():
+def test_the_broker_is_started_without_the_libraries_of_the_clients() -> None:
     script = (
         "import sys\n"
         "import cli.main, cli.start, broker.server, broker.timed_disk\n"
@@ -32,7 +32,7 @@ def test_the_broker_is_started_without_the_libraries_of_the_clients():
     assert out.stdout.strip() == "[]"
 
 
-def test_the_version_is_told():
+def test_the_version_is_told() -> None:
     result = CliRunner().invoke(main, ["--version"])
     assert result.exit_code == 0
     assert result.output.startswith("tidelog ")

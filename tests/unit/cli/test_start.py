@@ -4,21 +4,24 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+Start = Callable[..., "subprocess.Popen[str]"]
+
 
 @pytest.fixture
-def start(tmp_path):
-    running = []
+def start() -> Iterator[Start]:
+    running: list[subprocess.Popen[str]] = []
 
-    def begin(*arguments, env=None):
+    def begin(*arguments: str) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "cli.main", "start", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=env,
         )
         running.append(process)
         return process
@@ -30,13 +33,21 @@ def start(tmp_path):
         process.communicate()
 
 
-def local(tmp_path, *more):
+def line_of(process: "subprocess.Popen[str]") -> str:
+    """The next line of its output."""
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def local(tmp_path: Path, *more: str) -> list[str]:
     return ["--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), *more]
 
 
-def test_one_json_line_tells_that_it_serves_and_sigterm_ends_it_cleanly(start, tmp_path):
+def test_one_json_line_tells_that_it_serves_and_sigterm_ends_it_cleanly(
+    start: Start, tmp_path: Path
+) -> None:
     process = start(*local(tmp_path, "--metrics", "127.0.0.1:0", "--override", "node.id=5"))
-    ready = json.loads(process.stdout.readline())
+    ready = json.loads(line_of(process))
     assert list(ready) == [
         "event",
         "node_id",
@@ -60,7 +71,7 @@ def test_one_json_line_tells_that_it_serves_and_sigterm_ends_it_cleanly(start, t
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 
-def test_a_file_gives_settings_that_options_override(start, tmp_path):
+def test_a_file_gives_settings_that_options_override(start: Start, tmp_path: Path) -> None:
     properties = tmp_path / "server.properties"
     properties.write_text("node.id=3\nlisteners=PLAINTEXT://127.0.0.1:0\nlog.dirs=/nowhere\n")
     process = start(
@@ -72,7 +83,7 @@ def test_a_file_gives_settings_that_options_override(start, tmp_path):
         "--log-format",
         "json",
     )
-    ready = json.loads(process.stdout.readline())
+    ready = json.loads(line_of(process))
     assert (ready["node_id"], ready["metrics"]) == (3, None)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
@@ -90,7 +101,9 @@ def test_a_file_gives_settings_that_options_override(start, tmp_path):
         (["--data-dir", "/proc/none", "--listen", "127.0.0.1:0"], 1, "/proc/none"),
     ],
 )
-def test_a_start_that_is_refused_says_why_in_one_line(start, arguments, code, words):
+def test_a_start_that_is_refused_says_why_in_one_line(
+    start: Start, arguments: list[str], code: int, words: str
+) -> None:
     process = start(*arguments)
     out, err = process.communicate(timeout=30)
     assert process.returncode == code
@@ -100,9 +113,9 @@ def test_a_start_that_is_refused_says_why_in_one_line(start, arguments, code, wo
     assert words in last
 
 
-def test_two_brokers_do_not_share_a_directory(start, tmp_path):
+def test_two_brokers_do_not_share_a_directory(start: Start, tmp_path: Path) -> None:
     first = start(*local(tmp_path, "--metrics", "off"))
-    assert first.stdout.readline()
+    assert line_of(first)
     second = start(*local(tmp_path, "--metrics", "off"))
     _, err = second.communicate(timeout=30)
     assert second.returncode == 1

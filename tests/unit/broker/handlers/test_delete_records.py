@@ -5,28 +5,30 @@ from protocol.errors import ErrorCode
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
+    DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
 from tests.support.replicas import Delivery, ReplicaBroker, context_of
 
 
-def delete(broker, *offsets, topic="t"):
+def delete(broker: ReplicaBroker, *offsets: int) -> Delivery[DeleteRecordsResponse]:
     partitions = [
         DeleteRecordsPartition(partition_index=index, offset=offset)
         for index, offset in enumerate(offsets)
     ]
     request = DeleteRecordsRequest(
-        timeout_ms=100, topics=[DeleteRecordsTopic(name=topic, partitions=partitions)]
+        timeout_ms=100, topics=[DeleteRecordsTopic(name="t", partitions=partitions)]
     )
-    return Delivery(handle_delete_records(context_of(2), request, replicas=broker.replicas))
+    result = handle_delete_records(context_of(2), request, replicas=broker.replicas)
+    return Delivery(result, DeleteRecordsResponse)
 
 
-def told(delivery):
+def told(delivery: Delivery[DeleteRecordsResponse]) -> list[tuple[int, int, int]]:
     (topic,) = delivery.reply.topics
     return [(one.partition_index, one.error_code, one.low_watermark) for one in topic.partitions]
 
 
-def test_each_partition_tells_its_low_watermark_or_its_error():
+def test_each_partition_tells_its_low_watermark_or_its_error() -> None:
     broker = ReplicaBroker()
     broker.create("t", partitions=2)
     for _ in range(3):
@@ -40,11 +42,11 @@ def test_each_partition_tells_its_low_watermark_or_its_error():
     assert told(delete(broker, 1)) == [(0, 0, 3)]
 
 
-def test_a_live_replica_that_lags_is_waited_for_until_the_timeout():
+def test_a_live_replica_that_lags_is_waited_for_until_the_timeout() -> None:
     broker = ReplicaBroker()
-    broker.create("t", state={"replicas": (1, 2), "isr": (1,)})
+    broker.create("t", replicas=(1, 2), isr=(1,))
     broker.append()
-    broker.partition().log.update_high_watermark(1)
+    broker.log().update_high_watermark(1)
     broker.tell_metadata([], brokers=(1, 2))
     delivery = delete(broker, 1)
     assert delivery.waiting
@@ -54,24 +56,24 @@ def test_a_live_replica_that_lags_is_waited_for_until_the_timeout():
     assert told(delivery) == [(0, ErrorCode.REQUEST_TIMED_OUT, -1)]
 
 
-def test_the_answer_comes_when_the_last_replica_has_deleted():
+def test_the_answer_comes_when_the_last_replica_has_deleted() -> None:
     broker = ReplicaBroker()
-    broker.create("t", state={"replicas": (1, 2), "isr": (1,)})
+    broker.create("t", replicas=(1, 2), isr=(1,))
     broker.append()
-    broker.partition().log.update_high_watermark(1)
+    broker.log().update_high_watermark(1)
     broker.tell_metadata([], brokers=(1, 2))
     delivery = delete(broker, 1)
     broker.partition().remotes[2].log_start_offset = 1
-    broker.replicas.logs_changed([broker.partition().log])
+    broker.replicas.logs_changed([broker.log()])
     broker.turn()
     assert told(delivery) == [(0, 0, 1)]
 
 
-def test_an_abandoned_deletion_is_forgotten():
+def test_an_abandoned_deletion_is_forgotten() -> None:
     broker = ReplicaBroker()
-    broker.create("t", state={"replicas": (1, 2), "isr": (1,)})
+    broker.create("t", replicas=(1, 2), isr=(1,))
     broker.append()
-    broker.partition().log.update_high_watermark(1)
+    broker.log().update_high_watermark(1)
     broker.tell_metadata([], brokers=(1, 2))
-    delete(broker, 1).parked.abandon()
+    delete(broker, 1).abandon()
     assert broker.replicas.purgatories.deletions.size == 0

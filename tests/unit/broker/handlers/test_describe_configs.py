@@ -136,3 +136,11 @@ def test_a_type_that_is_not_served_refuses_the_whole_request(type_: int) -> None
     with pytest.raises(KafkaError) as caught:
         describe((TOPIC, "t", None), (type_, "x", None))
     assert (caught.value.code, caught.value.message) == (ErrorCode.INVALID_REQUEST, None)
+
+
+def test_a_resource_named_again_is_not_described_again() -> None:
+    first, again, other = describe((TOPIC, "t", None), (TOPIC, "t", ["x"]), (BROKER, "1", None))
+    assert len(first.configs) == 33
+    assert (again.error_code, again.configs) == (ErrorCode.INVALID_REQUEST, [])
+    assert again.error_message == "Each resource must appear at most once."
+    assert other.error_code == 0

@@ -2,12 +2,16 @@
 
 from broker.handlers.describe_producers import handle_describe_producers
 from protocol.errors import ErrorCode
-from protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    PartitionResponse,
+    TopicRequest,
+)
 from protocol.model import TopicPartition
 from tests.support.replicas import ReplicaBroker, context_of
 
 
-def describe(broker, topic="t", *indexes):
+def describe(broker: ReplicaBroker, topic: str = "t", *indexes: int) -> list[PartitionResponse]:
     request = DescribeProducersRequest(
         topics=[TopicRequest(name=topic, partition_indexes=list(indexes or (0,)))]
     )
@@ -15,7 +19,7 @@ def describe(broker, topic="t", *indexes):
     return response.topics[0].partitions
 
 
-def test_producers_are_described_with_their_last_sequence():
+def test_producers_are_described_with_their_last_sequence() -> None:
     broker = ReplicaBroker()
     broker.create("t")
     broker.append(values=(b"a", b"b"), producer_id=9, producer_epoch=2, base_sequence=5)
@@ -27,12 +31,12 @@ def test_producers_are_described_with_their_last_sequence():
     assert (producer.coordinator_epoch, producer.current_txn_start_offset) == (-1, -1)
 
 
-def test_refusals_of_topics_have_texts_and_of_partitions_none():
+def test_refusals_of_topics_have_texts_and_of_partitions_none() -> None:
     broker = ReplicaBroker()
     broker.create("t")
     (bad,) = describe(broker, "a/b")
     assert bad.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
-    assert "a/b" in bad.error_message
+    assert "a/b" in (bad.error_message or "")
     (unknown,) = describe(broker, "no")
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert unknown.error_message
@@ -41,7 +45,7 @@ def test_refusals_of_topics_have_texts_and_of_partitions_none():
     assert missing.error_message is None
 
 
-def test_a_follower_sends_away():
+def test_a_follower_sends_away() -> None:
     broker = ReplicaBroker()
     broker.create("t")
     broker.tell_metadata([], brokers=(1, 2))

@@ -1,31 +1,46 @@
 """Fetch: sessions, long polls, limits, and what a response says of each partition."""
 
+from typing import TypedDict, Unpack
+
 import pytest
 
-from broker.context import Parked
 from broker.handlers.fetch import handle_fetch
 from broker.replication.fetch_session_cache import FetchSessionCache
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
+    EpochEndOffset,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
     ForgottenTopic,
+    LeaderIdAndEpoch,
 )
 from protocol.model import TopicPartition
+from storage.segment.file_records import FileSlice
 from tests.support.replicas import Delivery, ReplicaBroker, context_of, topic_id_of
 
 TP = TopicPartition("t", 0)
 
 
+class Options(TypedDict, total=False):
+    """Further fields of a request."""
+
+    max_bytes: int
+    isolation_level: int
+    replica_id: int
+    session_id: int
+    session_epoch: int
+    forgotten_topics_data: list[ForgottenTopic]
+
+
 class FetchingBroker(ReplicaBroker):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.sessions = FetchSessionCache(10, lambda n: len(self.sessions) + 1)
         self.fetch_max_bytes = 1 << 26
 
-    def fetch(self, request, version=12):
+    def fetch(self, request: FetchRequest, version: int = 12) -> Delivery[FetchResponse]:
         result = handle_fetch(
             context_of(version),
             request,
@@ -34,17 +49,23 @@ class FetchingBroker(ReplicaBroker):
             clock=self.clock,
             fetch_max_bytes=lambda: self.fetch_max_bytes,
         )
-        return Delivery(result)
+        return Delivery(result, FetchResponse)
 
 
 @pytest.fixture
-def broker():
+def broker() -> FetchingBroker:
     made = FetchingBroker()
     made.create("t", partitions=3)
     return made
 
 
-def asked(*partitions, topic="t", topic_id=None, **options):
+def asked(
+    *partitions: tuple[int, int] | tuple[int, int, int],
+    topic_id: bytes | None = None,
+    max_wait_ms: int = 500,
+    min_bytes: int = 1,
+    **options: Unpack[Options],
+) -> FetchRequest:
     """(index, offset) or (index, offset, max bytes) of one topic."""
     wanted = [
         FetchPartition(
@@ -52,29 +73,33 @@ def asked(*partitions, topic="t", topic_id=None, **options):
         )
         for index, offset, *most in partitions
     ]
-    one = FetchTopic(topic=topic, partitions=wanted)
+    one = FetchTopic(topic="t", partitions=wanted)
     if topic_id is not None:
         one = FetchTopic(topic_id=topic_id, partitions=wanted)
-    defaults = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1 << 20}
-    return FetchRequest(topics=[one] if partitions else [], **{**defaults, **options})
+    options.setdefault("max_bytes", 1 << 20)
+    topics = [one] if partitions else []
+    return FetchRequest(topics=topics, max_wait_ms=max_wait_ms, min_bytes=min_bytes, **options)
 
 
-def told(response):
+def told(response: FetchResponse) -> list[tuple[int, int, int]]:
     """(index, code, bytes) of each partition, records released."""
     rows = []
     for topic in response.responses:
         for data in topic.partitions:
             records = data.records
-            nbytes = records.nbytes if hasattr(records, "release") else len(records)
-            if hasattr(records, "release"):
+            if isinstance(records, FileSlice):
+                nbytes = records.nbytes
                 records.release()
+            else:
+                assert records == b""
+                nbytes = 0
             rows.append((data.partition_index, data.error_code, nbytes))
     return rows
 
 
-def test_records_there_are_told_at_once(broker):
+def test_records_there_are_told_at_once(broker: FetchingBroker) -> None:
     broker.append()
-    size = broker.partition().log.size
+    size = broker.log().size
     delivery = broker.fetch(asked((0, 0)))
     (data,) = delivery.reply.responses[0].partitions
     assert (data.high_watermark, data.last_stable_offset, data.log_start_offset) == (1, 1, 0)
@@ -83,27 +108,29 @@ def test_records_there_are_told_at_once(broker):
     assert broker.replicas.meters.topics["t"].bytes_out == size
 
 
-def test_at_the_high_watermark_a_fetch_is_parked_until_an_append(broker):
+def test_at_the_high_watermark_a_fetch_is_parked_until_an_append(broker: FetchingBroker) -> None:
     delivery = broker.fetch(asked((0, 0)))
     assert delivery.waiting
     broker.append()
     assert delivery.waiting
     broker.turn()
-    assert told(delivery.reply) == [(0, 0, broker.partition().log.size)]
+    assert told(delivery.reply) == [(0, 0, broker.log().size)]
 
 
-def test_without_a_wait_or_with_a_minimum_of_nothing_it_is_not_parked(broker):
+def test_without_a_wait_or_with_a_minimum_of_nothing_it_is_not_parked(
+    broker: FetchingBroker,
+) -> None:
     assert told(broker.fetch(asked((0, 0), max_wait_ms=0)).reply) == [(0, 0, 0)]
     assert told(broker.fetch(asked((0, 0), min_bytes=0)).reply) == [(0, 0, 0)]
     assert told(broker.fetch(asked()).reply) == []
 
 
-def test_an_error_answers_everything_at_once(broker):
+def test_an_error_answers_everything_at_once(broker: FetchingBroker) -> None:
     rows = told(broker.fetch(asked((0, 0), (1, 5))).reply)
     assert rows == [(0, 0, 0), (1, ErrorCode.OFFSET_OUT_OF_RANGE, 0)]
 
 
-def test_what_does_not_exist_is_no_reason_to_hurry(broker):
+def test_what_does_not_exist_is_no_reason_to_hurry(broker: FetchingBroker) -> None:
     delivery = broker.fetch(asked((0, 0), (9, 0)))
     assert delivery.waiting
     broker.advance(500)
@@ -114,17 +141,19 @@ def test_what_does_not_exist_is_no_reason_to_hurry(broker):
     assert (data.high_watermark, data.last_stable_offset, data.log_start_offset) == (-1, -1, -1)
 
 
-def test_read_committed_lists_aborted_transactions_and_read_uncommitted_null(broker):
+def test_read_committed_lists_aborted_transactions_and_read_uncommitted_null(
+    broker: FetchingBroker,
+) -> None:
     broker.append()
     delivery = broker.fetch(asked((0, 0), isolation_level=1))
     assert delivery.reply.responses[0].partitions[0].aborted_transactions == []
     told(delivery.reply)
 
 
-def test_limits_hold_but_for_the_first_batch(broker):
+def test_limits_hold_but_for_the_first_batch(broker: FetchingBroker) -> None:
     for index in range(3):
         broker.append(index=index)
-    size = broker.partition().log.size
+    size = broker.log().size
     small = broker.fetch(asked((0, 0, 1), (1, 0, 1)))
     assert told(small.reply) == [(0, 0, size), (1, 0, 0)]
     two = broker.fetch(asked((0, 0), (1, 0), (2, 0), max_bytes=2 * size))
@@ -134,32 +163,31 @@ def test_limits_hold_but_for_the_first_batch(broker):
     assert told(one.reply) == [(0, 0, size), (1, 0, 0), (2, 0, 0)]
 
 
-def test_a_session_tells_only_news(broker):
+def test_a_session_tells_only_news(broker: FetchingBroker) -> None:
     broker.append()
     opened = broker.fetch(asked((0, 0), (1, 0), session_epoch=0)).reply
     assert opened.session_id > 0
     assert [row[0] for row in told(opened)] == [0, 1]
-    session = {"session_id": opened.session_id}
-    quiet = broker.fetch(asked((0, 1), session_epoch=1, **session))
+    quiet = broker.fetch(asked((0, 1), session_epoch=1, session_id=opened.session_id))
     broker.advance(500)
     assert told(quiet.reply) == []
     assert quiet.reply.session_id == opened.session_id
     broker.append(index=1)
     broker.turn()
-    news = broker.fetch(asked(session_epoch=2, **session)).reply
+    news = broker.fetch(asked(session_epoch=2, session_id=opened.session_id)).reply
     assert [row[0] for row in told(news)] == [1]
     forget = [ForgottenTopic(topic="t", partitions=[0, 1])]
-    request = asked(session_epoch=3, forgotten_topics_data=forget, **session)
+    request = asked(session_epoch=3, forgotten_topics_data=forget, session_id=opened.session_id)
     assert broker.fetch(request).reply.session_id == 0
     assert len(broker.sessions) == 0
 
 
-def test_a_session_that_does_not_fit_fails_the_request(broker):
+def test_a_session_that_does_not_fit_fails_the_request(broker: FetchingBroker) -> None:
     answer = broker.fetch(asked((0, 0), session_id=99, session_epoch=1)).reply
     assert answer == FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
 
 
-def test_leader_epochs_below_minus_one_name_none(broker):
+def test_leader_epochs_below_minus_one_name_none(broker: FetchingBroker) -> None:
     request = asked((0, 0), max_wait_ms=0)
     (partition,) = request.topics[0].partitions
     partition.current_leader_epoch = partition.last_fetched_epoch = -5
@@ -167,24 +195,23 @@ def test_leader_epochs_below_minus_one_name_none(broker):
     assert (data.error_code, data.diverging_epoch) == (ErrorCode.NONE, None)
 
 
-def test_what_is_not_here_has_an_empty_list_of_transactions(broker):
+def test_what_is_not_here_has_an_empty_list_of_transactions(broker: FetchingBroker) -> None:
     (data,) = broker.fetch(asked((9, 0))).reply.responses[0].partitions
     assert data.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert data.aborted_transactions == []
 
 
-def test_a_parked_fetch_whose_session_went_on_gives_its_records_up(broker):
+def test_a_parked_fetch_whose_session_went_on_gives_its_records_up(broker: FetchingBroker) -> None:
     opened = broker.fetch(asked((0, 0), session_epoch=0, max_wait_ms=0)).reply
-    session = {"session_id": opened.session_id}
-    parked = broker.fetch(asked(session_epoch=1, **session))
-    broker.fetch(asked(session_epoch=2, **session))
+    parked = broker.fetch(asked(session_epoch=1, session_id=opened.session_id))
+    broker.fetch(asked(session_epoch=2, session_id=opened.session_id))
     broker.append()
     broker.turn()
     assert parked.reply.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
     assert parked.reply.responses == []
 
 
-def test_topics_by_id_are_found_as_soon_as_they_exist(broker):
+def test_topics_by_id_are_found_as_soon_as_they_exist(broker: FetchingBroker) -> None:
     known, unknown = topic_id_of("t"), topic_id_of("later")
     response = broker.fetch(asked((0, 0), topic_id=unknown, session_epoch=0), version=13).reply
     assert told(response) == [(0, ErrorCode.UNKNOWN_TOPIC_ID, 0)]
@@ -195,7 +222,7 @@ def test_topics_by_id_are_found_as_soon_as_they_exist(broker):
     assert broker.fetch(asked((0, 0), topic_id=known), version=13).waiting
 
 
-def test_another_incarnation_of_a_topic_is_refused(broker):
+def test_another_incarnation_of_a_topic_is_refused(broker: FetchingBroker) -> None:
     opened = broker.fetch(asked((0, 0), topic_id=topic_id_of("t"), session_epoch=0), version=13)
     broker.advance(500)
     session_id = opened.reply.session_id
@@ -208,7 +235,7 @@ def test_another_incarnation_of_a_topic_is_refused(broker):
     assert rows == [(0, ErrorCode.INCONSISTENT_TOPIC_ID, 0)]
 
 
-def test_the_current_leader_and_its_endpoint_are_told(broker):
+def test_the_current_leader_and_its_endpoint_are_told(broker: FetchingBroker) -> None:
     broker.tell_metadata([], brokers=(1, 2))
     state = broker.state(TP, leader=2, leader_epoch=4, replicas=(1, 2))
     broker.replicas.become_leader_or_follower(1, [state])
@@ -219,11 +246,11 @@ def test_the_current_leader_and_its_endpoint_are_told(broker):
     response = broker.fetch(request, version=16).reply
     (data,) = response.responses[0].partitions
     assert data.error_code == ErrorCode.FENCED_LEADER_EPOCH
-    assert (data.current_leader.leader_id, data.current_leader.leader_epoch) == (2, 4)
+    assert data.current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=4)
     assert [(node.node_id, node.host) for node in response.node_endpoints] == [(2, "host2")]
 
 
-def test_consumers_read_followers_from_version_eleven(broker):
+def test_consumers_read_followers_from_version_eleven(broker: FetchingBroker) -> None:
     broker.append()
     broker.tell_metadata([], brokers=(1, 2))
     state = broker.state(TP, leader=2, leader_epoch=4, replicas=(1, 2))
@@ -233,23 +260,23 @@ def test_consumers_read_followers_from_version_eleven(broker):
     assert told(broker.fetch(asked((0, 0)), version=11).reply)[0][1] == ErrorCode.NONE
 
 
-def test_a_diverging_follower_is_told_without_waiting():
+def test_a_diverging_follower_is_told_without_waiting() -> None:
     broker = FetchingBroker()
-    broker.create("t", state={"replicas": (1, 2), "isr": (1, 2)})
+    broker.create("t", replicas=(1, 2), isr=(1, 2))
     broker.append()
     more = broker.state(TP, leader_epoch=3, replicas=(1, 2), isr=(1, 2))
     broker.replicas.become_leader_or_follower(1, [more])
     request = asked((0, 5), replica_id=2)
     request.topics[0].partitions[0].last_fetched_epoch = 2
     (data,) = broker.fetch(request).reply.responses[0].partitions
-    assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (0, 1)
+    assert data.diverging_epoch == EpochEndOffset(epoch=0, end_offset=1)
     assert data.records == b""
     assert broker.partition().remotes[2].log_end_offset == -1
 
 
-def test_a_follower_counts_as_replication_traffic():
+def test_a_follower_counts_as_replication_traffic() -> None:
     broker = FetchingBroker()
-    broker.create("t", state={"replicas": (1, 2), "isr": (1, 2)})
+    broker.create("t", replicas=(1, 2), isr=(1, 2))
     broker.append()
     told(broker.fetch(asked((0, 0), replica_id=2)).reply)
     meters = broker.replicas.meters.topics["t"]
@@ -257,10 +284,9 @@ def test_a_follower_counts_as_replication_traffic():
     assert meters.bytes_out == 0
 
 
-def test_an_abandoned_fetch_is_forgotten(broker):
+def test_an_abandoned_fetch_is_forgotten(broker: FetchingBroker) -> None:
     delivery = broker.fetch(asked((0, 0)))
-    assert isinstance(delivery.parked, Parked)
-    delivery.parked.abandon()
+    delivery.abandon()
     assert broker.replicas.purgatories.sizes()["Fetch"] == 0
     broker.append()
     broker.turn()

@@ -11,7 +11,9 @@ from protocol.model import TopicPartition
 from tests.support.replicas import ReplicaBroker, context_of
 
 
-def ask(broker, *wanted, topic="t"):
+def ask(
+    broker: ReplicaBroker, *wanted: tuple[int, int], topic: str = "t"
+) -> list[tuple[int, int, int]]:
     partitions = [
         OffsetForLeaderPartition(partition=0, leader_epoch=epoch, current_leader_epoch=current)
         for epoch, current in wanted
@@ -25,7 +27,7 @@ def ask(broker, *wanted, topic="t"):
     return [(one.error_code, one.leader_epoch, one.end_offset) for one in answered.partitions]
 
 
-def test_each_epoch_ends_where_the_next_begins():
+def test_each_epoch_ends_where_the_next_begins() -> None:
     broker = ReplicaBroker()
     broker.create("t")
     broker.append()
@@ -40,7 +42,7 @@ def test_each_epoch_ends_where_the_next_begins():
     ]
 
 
-def test_errors_stay_with_their_partition():
+def test_errors_stay_with_their_partition() -> None:
     broker = ReplicaBroker()
     broker.create("t")
     assert ask(broker, (0, 7)) == [(ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)]

@@ -8,61 +8,54 @@ from protocol.errors import ErrorCode
 from protocol.model import ZERO_TOPIC_ID, TopicPartition
 from storage.log.results import ReadBound
 from tests.support.replicas import ReplicaBroker
+from tests.support.slices import slice_of
 
 TP = TopicPartition("t", 0)
 
 
-class Records:
-    def __init__(self, nbytes):
-        self.nbytes = nbytes
-
-    def release(self):
-        self.nbytes = 0
-
-
-def params(min_bytes=10, max_wait_ms=100, replica_id=-1):
+def params(min_bytes: int = 10, max_wait_ms: int = 100, replica_id: int = -1) -> FetchParams:
     bound = ReadBound.HIGH_WATERMARK if replica_id < 0 else ReadBound.LOG_END
     return FetchParams(replica_id, max_wait_ms, min_bytes, 1 << 20, bound, True)
 
 
-def wanted(index=0, offset=0):
+def wanted(index: int = 0, offset: int = 0) -> WantedPartition:
     return WantedPartition(TopicPartition("t", index), ZERO_TOPIC_ID, index, offset, 1 << 20)
 
 
-def found(nbytes):
+def found(nbytes: int) -> tuple[WantedPartition, PartitionRead]:
     read = PartitionRead(ErrorCode.NONE, 0, 0, 0)
     if nbytes:
-        read.records = Records(nbytes)
+        read.records = slice_of(nbytes)
     return wanted(), read
 
 
-def failed(code):
+def failed(code: ErrorCode) -> tuple[WantedPartition, PartitionRead]:
     return wanted(), failed_read(code)
 
 
-def test_enough_bytes_over_all_partitions_satisfy():
+def test_enough_bytes_over_all_partitions_satisfy() -> None:
     assert is_satisfied(params(), [found(4), found(6)])
     assert not is_satisfied(params(), [found(4), found(5)])
 
 
-def test_no_wait_or_nothing_to_wait_for_satisfies():
+def test_no_wait_or_nothing_to_wait_for_satisfies() -> None:
     assert is_satisfied(params(max_wait_ms=0), [found(0)])
     assert is_satisfied(params(), [])
     assert is_satisfied(params(), [failed(ErrorCode.UNKNOWN_TOPIC_ID)])
 
 
-def test_an_error_satisfies_unless_the_partition_is_not_there_at_all():
+def test_an_error_satisfies_unless_the_partition_is_not_there_at_all() -> None:
     assert is_satisfied(params(), [found(0), failed(ErrorCode.NOT_LEADER_OR_FOLLOWER)])
     assert not is_satisfied(params(), [found(0), failed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)])
 
 
-def test_a_divergence_satisfies():
+def test_a_divergence_satisfies() -> None:
     one, read = found(0)
     read.diverging_epoch = (1, 2)
     assert is_satisfied(params(), [(one, read)])
 
 
-def test_each_partition_is_counted_and_bugs_apart_from_refusals():
+def test_each_partition_is_counted_and_bugs_apart_from_refusals() -> None:
     broker = ReplicaBroker()
     broker.create("t", partitions=2)
     reads = broker.replicas.fetch(params(), [wanted(0), wanted(1, offset=7), wanted(9)])
@@ -71,7 +64,7 @@ def test_each_partition_is_counted_and_bugs_apart_from_refusals():
     assert (meters.total_fetch_requests, meters.failed_fetch_requests) == (2, 0)
 
 
-def test_a_strangers_fetch_gives_no_records():
+def test_a_strangers_fetch_gives_no_records() -> None:
     broker = ReplicaBroker()
     broker.create("t")
     broker.append()

@@ -6,7 +6,7 @@ from protocol.model import ZERO_TOPIC_ID, TopicPartition
 TP = TopicPartition("t", 0)
 
 
-def test_adopting_takes_position_and_limits_and_keeps_what_was_sent():
+def test_adopting_takes_position_and_limits_and_keeps_what_was_sent() -> None:
     old = WantedPartition(None, b"i" * 16, 0, 1, 10)
     old.sent_high_watermark = 5
     newer = WantedPartition(TP, b"i" * 16, 0, 2, 20, 3)
@@ -18,5 +18,5 @@ def test_adopting_takes_position_and_limits_and_keeps_what_was_sent():
     assert old.sent_high_watermark == 5
 
 
-def test_it_shows_where_it_reads():
+def test_it_shows_where_it_reads() -> None:
     assert "offset=7" in repr(WantedPartition(TP, ZERO_TOPIC_ID, 0, 7, 1))
