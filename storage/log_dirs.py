@@ -63,13 +63,13 @@ def read_meta_properties(disk: Disk, log_dir: str) -> MetaProperties | None:
     try:
         properties = parse_properties(disk.read_file(path).decode())
         version = int(properties["version"])
+        if version not in (0, 1):
+            raise CorruptFileError(path, f"unrecognized version {version}; known are 0 and 1")
         node_id = int(properties["broker.id" if version == 0 else "node.id"])
     except KeyError as error:
         raise CorruptFileError(path, f"{error.args[0]} is missing") from error
     except ValueError as error:
         raise CorruptFileError(path, str(error)) from error
-    if version not in (0, 1):
-        raise CorruptFileError(path, f"unrecognized version {version}")
     return MetaProperties(
         version, node_id, properties.get("cluster.id"), properties.get("directory.id")
     )

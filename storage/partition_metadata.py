@@ -4,8 +4,10 @@
 version: 0
 topic_id: 4rksbjtcQjaJx41Svz72OA        no newline after it
 ```
-A name can come back with another topic under it, an id cannot. The file is durable before the
-first record is appended.
+A name can come back with another topic under it, an id cannot. A new log's file is made durable
+by the log's first flush, which comes before any acknowledgement under flush-before-ack and may come
+long after one otherwise. A power cut before it leaves the file empty or missing; the next start
+then writes it anew from metadata, which is durable before the log is made.
 Source: PartitionMetadataFile.java, KIP-516.
 """
 

@@ -115,3 +115,8 @@ def test_a_crash_while_writing_the_mark_leaves_none_or_a_whole_one() -> None:
             write_clean_shutdown_mark(disk, "/d", 3)
         disk.restart()
         assert take_clean_shutdown_mark(disk, "/d") in (None, 3)
+
+
+def test_an_unknown_version_is_called_that_whatever_else_the_file_holds() -> None:
+    with pytest.raises(CorruptFileError, match="unrecognized version 2"):
+        read_meta_properties(disk_with(b"version=2\nbroker.uuid=x\n"), "/d")
