@@ -1,12 +1,8 @@
 """How checkout packages become `tidelog.*` in a wheel."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "deploy"))
-from prefix_imports import UnclearImport, prefix_imports
+from deploy.prefix_imports import UnclearImport, prefix_imports
 
 
 @pytest.mark.parametrize(
