@@ -88,6 +88,11 @@ class Connection:
         """A request is being worked on, or its answer is on its way."""
         return self._pending is not None or self._transmission is not None or self._scheduled
 
+    @property
+    def waits_for_peer(self) -> bool:
+        """Nothing happens before the peer sends a request or takes more of an answer."""
+        return self._writing or not self.busy
+
     def finish(self) -> None:
         """Close when what was received whole is answered; at once when there is nothing."""
         self._finishing = True
@@ -305,6 +310,7 @@ class Connection:
         self._ledger = []
 
     def _on_writable(self) -> None:
+        self.last_active = self._shared.monotonic()  # The peer has taken something.
         self._advance()
         if self._fd >= 0:
             self._go_on(more=self._decoder.has_window)
