@@ -1,8 +1,9 @@
 """DescribeConfigs: settings of topics, of this broker, of all brokers, and levels of loggers.
 
 A success carries the message "" - clients of old print a null one - and so does an unknown topic. A
-resource type that is not served refuses the whole request. Source: KIP-133, KIP-226, KIP-412,
-KIP-569; `ConfigHelper.scala` of Kafka 4.3.
+resource type that is not served refuses the whole request. What is asked for twice is described
+once and then refused, in the words of AlterConfigs; Kafka repeats itself. Source: KIP-133, KIP-226,
+KIP-412, KIP-569; `ConfigHelper.scala` of Kafka 4.3.
 """
 
 from collections.abc import Collection, Iterable
@@ -25,6 +26,9 @@ from protocol.messages.describe_configs import (
 )
 from protocol.model import ConfigSource, ResourceType
 
+Described = tuple[int, str, frozenset[str]]
+"""Type, name and wanted keys of a resource."""
+
 SERVED_TYPES = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER)
 
 
@@ -40,6 +44,7 @@ def handle_describe_configs(
     if any(resource.resource_type not in SERVED_TYPES for resource in request.resources):
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     results = []
+    described: set[Described] = set()
     for resource in request.resources:
         result = DescribeConfigsResult(
             error_message="",
@@ -47,6 +52,7 @@ def handle_describe_configs(
             resource_name=resource.resource_name,
         )
         try:
+            _check_new(resource, described)
             result.configs = _describe(resource, request, config, metadata, loggers)
         except KafkaError as error:
             result.error_code = error.code
@@ -80,6 +86,15 @@ def _describe(
     else:
         entries = describe_cluster_default(config, keys)
     return _results(entries, request)
+
+
+def _check_new(resource: DescribeConfigsResource, described: set[Described]) -> None:
+    """Refuse a question that was asked before: ten bytes asked are ten thousand answered."""
+    keys = frozenset(resource.configuration_keys or ())
+    question = (resource.resource_type, resource.resource_name, keys)
+    if question in described:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+    described.add(question)
 
 
 def _check_topic(name: str, metadata: MetadataCache) -> None:
