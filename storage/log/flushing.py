@@ -9,9 +9,11 @@ flush's `jobs` carries the next one. Everything below the recovery point is dura
 records, indexes of sealed segments, the epoch entries that cover them, and the names of all these.
 
 A failed fsync is a StorageError and ends the directory: the kernel may have dropped the pages, so a
-second fsync that succeeds proves nothing.
+second fsync that succeeds proves nothing. A step that ran out of descriptors says nothing about the
+drive: what is left of the flush is owed, and tried again.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,7 +26,10 @@ from storage.producer.snapshot import sync_snapshot
 if TYPE_CHECKING:
     from storage.log.partition_log import PartitionLog
 
+logger = logging.getLogger(__name__)
+
 FLUSH_LOG = "flush-log"
+RETRY_MS = 1000
 
 
 class Flusher:
@@ -35,6 +40,7 @@ class Flusher:
         "_is_new",
         "_log",
         "_new_names",
+        "_owed",
         "_snapshots",
         "_wanted_end_offset",
         "in_flight",
@@ -50,6 +56,7 @@ class Flusher:
         self._new_names = is_new
         self._cut = False
         self._snapshots = list(snapshots)
+        self._owed: list[Callable[[], None]] = []
         self._wanted_end_offset = -1
         self.in_flight = False
         self.last_flush_ms = now_ms
@@ -74,14 +81,17 @@ class Flusher:
     def plan(self, now_ms: int, end_offset: int) -> "FlushWork | None":
         """The work that makes all before an offset durable; None if it is, or one runs."""
         log = self._log
-        if log.offline or (end_offset <= log.recovery_point and not self._cut):
+        durable = end_offset <= log.recovery_point and not (self._cut or self._owed)
+        if log.offline or durable:
             return None
         if self.in_flight:
             self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
             return None
+        steps = [*self._owed, *self._steps(end_offset)]
+        self._owed = []
         self.in_flight = True
         self.last_flush_ms = now_ms
-        return FlushWork(log, end_offset, self._steps(end_offset))
+        return FlushWork(log, end_offset, steps)
 
     def _plan_wanted(self, now_ms: int) -> Sequence[Work]:
         work = self.plan(now_ms, min(self._wanted_end_offset, self._log.log_end_offset))
@@ -111,6 +121,16 @@ class Flusher:
         self._new_names = self._is_new = self._cut = False
         return steps
 
+    def put_off(self, steps: list[Callable[[], None]]) -> Sequence[Job]:
+        """These could not be done now; the job that tries again."""
+        self.in_flight = False
+        self._owed = steps
+        return (Job(FLUSH_LOG, RETRY_MS, self._plan_owed),)
+
+    def _plan_owed(self, now_ms: int) -> Sequence[Work]:
+        work = self.plan(now_ms, self._log.log_end_offset)
+        return () if work is None else (work,)
+
     def finished(self) -> Sequence[Job]:
         """The flush is over; the job that follows where more was asked for meanwhile."""
         self.in_flight = False
@@ -125,7 +145,7 @@ class FlushWork:
     __slots__ = ("_end_offset", "_generation", "_log", "_steps", "jobs", "log_dir")
 
     def __init__(
-        self, log: "PartitionLog", end_offset: int, steps: Sequence[Callable[[], None]]
+        self, log: "PartitionLog", end_offset: int, steps: list[Callable[[], None]]
     ) -> None:
         self._log = log
         self._generation = log.generation
@@ -135,13 +155,21 @@ class FlushWork:
         self.jobs: Sequence[Job] = ()
 
     def work(self) -> None:
-        """Sync every file; StorageError if one fails."""
-        for step in self._steps:
-            step()
+        """Sync every file, or as many as there are descriptors for; StorageError if one fails."""
+        while self._steps:
+            try:
+                self._steps[0]()
+            except OSError as error:
+                logger.warning("%s Flush put off: %s", self._log.prefix, error)
+                return
+            del self._steps[0]
 
     def commit(self) -> "Sequence[PartitionLog]":
         """Move the recovery point, and say so to whoever waits for the flushed end offset."""
         log = self._log
+        if self._steps:
+            self.jobs = log.flusher.put_off(self._steps)
+            return ()
         changed = self._generation == log.generation and log.flushed_to(self._end_offset)
         self.jobs = log.flusher.finished()
         return (log,) if changed else ()

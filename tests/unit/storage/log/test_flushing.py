@@ -49,3 +49,49 @@ def test_wants_that_come_while_one_runs_become_one_more() -> None:
     assert [job.name for job in work.jobs] == [FLUSH_LOG]
     harness.run(work.jobs)
     assert log.flushed_end_offset == 2
+
+
+def test_a_flush_that_runs_out_of_descriptors_is_owed_and_done_later() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    log = harness.log
+    harness.append([b"x"])
+    disk.fail("fsync_dir", errno.EMFILE)
+    work = log.plan_flush(START_MS)
+    assert work is not None
+    work.work()
+    assert work.commit() == ()
+    assert log.flushed_end_offset == 0
+    harness.run(work.jobs)
+    assert log.flushed_end_offset == 1
+    disk.power_cut()
+    assert LogHarness(disk).content() == [(0, b"x")]
+
+
+def test_a_flush_that_cannot_even_be_planned_hinders_no_later_one() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    disk.fail("open", errno.EMFILE, path_ends=".index", times=3)
+    with pytest.raises(OSError, match="injected"):
+        harness.log.plan_flush(START_MS)
+    disk.clear_failures()
+    harness.flush()
+    assert harness.log.flushed_end_offset == 1
+
+
+def test_closing_does_what_a_put_off_flush_owes() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    disk.fail("fsync_dir", errno.EMFILE)
+    work = harness.log.plan_flush(START_MS)
+    assert work is not None
+    work.work()
+    work.commit()
+    last = harness.log.seal(START_MS)
+    assert last is not None
+    last.work()
+    last.commit()
+    disk.power_cut()
+    assert LogHarness(disk).content() == [(0, b"x")]
