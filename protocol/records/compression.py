@@ -34,6 +34,7 @@ _SNAPPY_VERSION = 1
 _SNAPPY_ANOTHER_HEADER = int.from_bytes(_SNAPPY_MAGIC[:4], "big", signed=True)
 _GZIP_MAGIC = b"\x1f\x8b\x08"
 _GZIP_WINDOW_BITS = 31
+_GZIP_INPUT_SIZE = 16 * 1024
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_FLAGS_POSITION = 4
 _LZ4_INDEPENDENT_BLOCKS = 0x20
@@ -95,18 +96,22 @@ class _Output:
 def _decompress_gzip(data: Buffer, output: _Output) -> None:
     import zlib
 
+    view = memoryview(data)
+    position = 0
     try:
         while True:
             member = zlib.decompressobj(_GZIP_WINDOW_BITS)
-            pending: Buffer = data
             while not member.eof:
-                piece = member.decompress(pending, output.next_piece_size())
-                pending = member.unconsumed_tail
-                if not piece and not pending and not member.eof:
+                # Piece by piece: zlib copies what it was given and did not use, each time.
+                pending: Buffer = view[position : position + _GZIP_INPUT_SIZE]
+                position += len(pending)
+                if not pending:
                     raise CorruptBatch("gzip data ends early")
-                output.add(piece)
-            data = member.unused_data
-            if not data.startswith(_GZIP_MAGIC):
+                while pending and not member.eof:
+                    output.add(member.decompress(pending, output.next_piece_size()))
+                    pending = member.unconsumed_tail
+            position -= len(member.unused_data)
+            if view[position : position + len(_GZIP_MAGIC)] != _GZIP_MAGIC:
                 return
     except zlib.error as error:
         raise CorruptBatch(f"gzip: {error}") from None

@@ -114,6 +114,16 @@ def test_gzip_members_follow_each_other_and_garbage_after_them_is_ignored() -> N
         decompress(Codec.GZIP, members, 6)
 
 
+@pytest.mark.parametrize("size", [0, 1, 900])
+def test_thousands_of_gzip_members_end_anywhere_in_the_pieces_they_are_read_in(size: int) -> None:
+    members = [gzip.compress(b"%4d" % n * size, mtime=0) for n in range(5000)]
+    expected = b"".join(gzip.decompress(member) for member in members)
+    for garbage in (b"", b"\x1f", b"\x1f\x8b", b"garbage"):
+        assert decompress(Codec.GZIP, b"".join(members) + garbage, 1 << 25) == expected
+    with pytest.raises(CorruptBatch):
+        decompress(Codec.GZIP, b"".join(members)[:-1], 1 << 25)
+
+
 def test_gzip_checksums_are_verified() -> None:
     packed = bytearray(gzip.compress(WORDS))
     packed[-5] ^= 1
