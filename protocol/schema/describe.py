@@ -31,7 +31,7 @@ response  | size int32 | correlation id int32 | tagged fields, where flexible | 
 An ApiVersions response never has tagged fields in its header. A version is *flexible* when its
 strings and arrays have compact lengths (unsigned varint of length + 1, 0 for null) and each of its
 structs ends with tagged fields (count, then tag, size and bytes of each); tags nobody knows are
-skipped. Bytes behind the end of a request are ignored, as Kafka does. A request may hold 250,000
+skipped. Bytes behind the end of a request are ignored, as Kafka does. A request may hold 50,000
 strings and structs in its arrays; one that holds more closes the connection, as any malformed does.
 
 *Served* versions are decoded and answered. *Advertised* is what ApiVersions tells where it differs:
