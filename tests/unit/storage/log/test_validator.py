@@ -1,6 +1,7 @@
 """What a leader accepts from a producer, and what it makes of it."""
 
 import os
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from storage.log.results import InvalidRecords, Origin
 from storage.log.validator import (
     LOOP_INPUT_LIMIT,
     LOOP_OUTPUT_LIMIT,
+    MOST_RENUMBERED,
     NeedsWorker,
     Prepared,
     Rules,
@@ -88,6 +90,18 @@ def test_offsets_that_are_not_in_order_are_renumbered() -> None:
     data[17:21] = crc32c(memoryview(data)[21:]).to_bytes(4, "big")
     batch = accept(data).batch
     assert [record.offset for record in batch.records()] == [0, 1]
+
+
+def test_offsets_that_are_not_in_order_are_not_made_right_for_millions() -> None:
+    crowd = [Record(0, NOW_MS, None, None, [])] * (MOST_RENUMBERED + 1)
+    data = build_batch(crowd, codec=4, keep_offsets=True, last_offset_delta=MOST_RENUMBERED)
+    assert len(data) < 1000
+    tracemalloc.start()
+    try:
+        assert refused(data).code == ErrorCode.INVALID_RECORD
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_log_append_time_stamps_the_batch_with_now() -> None:
