@@ -6,6 +6,10 @@ may displace any consumer's session, smallest first, and a consumer only a stric
 consumer's; sessions of the newcomer's own kind are fair game only when they are older than the
 eviction time. Invariant: both orders of eviction hold a session under its `evictable_key` or not
 at all.
+
+Beyond Kafka, all sessions together hold no more than `MOST_PARTITIONS`: slots alone would let a
+stranger fill the memory with partitions that need not exist. Who would exceed that gets no session,
+or loses the one that grew, and goes on with full requests.
 """
 
 import bisect
@@ -28,6 +32,8 @@ from broker.replication.wanted_partition import WantedKey, WantedPartition
 from protocol.errors import ErrorCode, KafkaError
 
 EVICTION_MS: Final = 120_000
+MOST_PARTITIONS: Final = 200_000
+"""Some 70 MB."""
 
 
 class FetchSessionRequest:
@@ -99,6 +105,9 @@ class FetchSessionCache:
                 self._remove(session)
                 return FetchContext([])
         self._touch(session, now_ms)
+        if self.partitions_cached > MOST_PARTITIONS:
+            self._remove(session)
+            return FetchContext(list(session.partitions.values()))
         session.epoch = next_epoch(session.epoch)
         return IncrementalFetchContext(session)
 
@@ -122,6 +131,8 @@ class FetchSessionCache:
         uses_topic_ids: bool,
         now_ms: int,
     ) -> int:
+        if self.partitions_cached + len(partitions) > MOST_PARTITIONS:
+            return NO_SESSION
         newcomer = (is_follower, len(partitions), 0)
         if len(self._last_used) >= self._max_sessions and not self._evict_for(newcomer, now_ms):
             return NO_SESSION

@@ -7,6 +7,7 @@ import pytest
 from broker.replication.fetch_session import FetchContext, Reads
 from broker.replication.fetch_session_cache import (
     EVICTION_MS,
+    MOST_PARTITIONS,
     FetchSessionCache,
     FetchSessionRequest,
 )
@@ -206,3 +207,25 @@ def test_cached_partitions_are_counted(cache: FetchSessionCache) -> None:
     assert cache.partitions_cached == 9
     begin(cache, session_id, -1)
     assert cache.partitions_cached == 3
+
+
+def test_all_sessions_together_hold_so_many_partitions_and_no_more(
+    cache: FetchSessionCache,
+) -> None:
+    largest = open_session(cache, MOST_PARTITIONS - 10)
+    assert largest > 0
+    assert open_session(cache, 11) == 0
+    small = open_session(cache, 8)
+    assert small > 0
+    assert cache.partitions_cached == MOST_PARTITIONS - 2
+
+
+def test_a_session_that_grows_beyond_what_all_may_hold_is_closed_and_answered_in_full(
+    cache: FetchSessionCache,
+) -> None:
+    open_session(cache, MOST_PARTITIONS - 10)
+    small = open_session(cache, 8)
+    error, session_id, reads = answer(begin(cache, small, 1, wanted(3, first=8)))
+    assert (error, session_id, len(reads)) == (ErrorCode.NONE, 0, 11)
+    assert refused(cache, small, 2) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert cache.partitions_cached == MOST_PARTITIONS - 10
