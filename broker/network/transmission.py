@@ -112,6 +112,11 @@ def read_whole(part: FileSlice) -> bytes:
     try:
         _refuse_truncated(part)
         data = part.read()
+    except BrokenAnswer:
+        raise
+    except Exception as error:
+        # Parts of the answer are on their way: no other answer may follow them.
+        raise BrokenAnswer(f"a file cannot be read: {error}") from error
     finally:
         part.release()
     if len(data) != part.nbytes:

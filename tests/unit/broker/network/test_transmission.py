@@ -17,6 +17,7 @@ from broker.network.transmission import (
     read_whole,
     worth_reading,
 )
+from storage.errors import StorageError
 from tests.support.network import Slice
 
 
@@ -203,3 +204,15 @@ def test_a_truncated_slice_is_not_read_either() -> None:
     with pytest.raises(BrokenAnswer, match="truncated"):
         read_whole(cut)
     assert cut.released == 1
+
+
+class Unreadable(Slice):
+    def read(self) -> bytes:
+        raise StorageError("/data", "Error while reading", OSError(5, "Input/output error"))
+
+
+def test_a_slice_that_cannot_be_read_breaks_the_answer_it_is_part_of() -> None:
+    failing = Unreadable(b"abc")
+    with pytest.raises(BrokenAnswer, match="Input/output error"):
+        read_whole(failing)
+    assert failing.released == 1
