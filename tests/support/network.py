@@ -5,7 +5,7 @@ import os
 import socket
 import struct
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from broker.context import Peer
@@ -13,6 +13,7 @@ from broker.network.answers import ANSWERED, CLOSE, Answers, Outcome
 from broker.network.connection_limits import ConnectionLimits
 from broker.network.listener import SocketOptions, bind
 from broker.network.socket_server import ServerLimits, SocketServer
+from broker.network.transmission import Part
 from broker.request_metrics import RequestMetrics
 from runtime.blocking import Workers
 from runtime.clock import SystemClock
@@ -25,6 +26,15 @@ PATIENCE_S = 10
 
 def frame(body: bytes) -> bytes:
     return struct.pack(">i", len(body)) + body
+
+
+def joined(parts: Sequence[Part]) -> bytes:
+    """What goes to the socket, where no part is still in a file."""
+    data = []
+    for part in parts:
+        assert isinstance(part, bytes | bytearray | memoryview)
+        data.append(bytes(part))
+    return b"".join(data)
 
 
 class Slice:

@@ -42,7 +42,7 @@ from protocol.messages.produce import (
 from protocol.schema.message import Request, Response
 from runtime.supervisor import Supervisor
 from tests.support.manual_clock import ManualClock
-from tests.support.network import Slice
+from tests.support.network import Slice, joined
 
 Handle = Callable[[RequestContext, Request], HandlerResult]
 
@@ -90,7 +90,7 @@ class Dispatching:
 
 
 def read(answers: Answers, kind: type[Response], version: int, tags: bool) -> Response:
-    data = b"".join(bytes(part) for part in answers.parts)  # type: ignore[arg-type]
+    data = joined(answers.parts)
     size, correlation_id = struct.unpack_from(">ii", data)
     assert size == len(data) - 4
     assert correlation_id == 77

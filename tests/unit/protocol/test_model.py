@@ -15,7 +15,8 @@ from protocol.model import (
 def test_a_partition_is_the_tuple_it_looks_like() -> None:
     partition = TopicPartition("a-topic", 3)
     assert partition == ("a-topic", 3)
-    assert {partition: 1}[("a-topic", 3)] == 1  # type: ignore[index]
+    found: dict[tuple[str, int], int] = {partition: 1}
+    assert found["a-topic", 3] == 1
     assert str(partition) == "a-topic-3"
 
 

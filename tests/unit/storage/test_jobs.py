@@ -1,6 +1,7 @@
 """Work as data: what is planned, done away from the loop, and put in force on it."""
 
 from storage.jobs import Job, OffLoopWork, OnLoopWork, PeriodicJob
+from storage.log.partition_log import PartitionLog
 
 
 def test_off_loop_work_changes_no_state_and_names_what_follows() -> None:
@@ -18,11 +19,11 @@ def test_on_loop_work_does_all_at_commit() -> None:
     done: list[str] = []
     follow = Job("next", 0, lambda _now_ms: ())
 
-    def run() -> tuple[list[object], list[Job]]:
+    def run() -> tuple[list[PartitionLog], list[Job]]:
         done.append("done")
         return [], [follow]
 
-    work = OnLoopWork("/a", run)  # type: ignore[arg-type]
+    work = OnLoopWork("/a", run)
     work.work()
     assert (done, work.jobs) == ([], ())
     assert work.commit() == []

@@ -2,7 +2,7 @@
 
 from config.topic_config import LogConfig
 from storage.log_directory import LogDirectory
-from storage.log_loading import survey
+from storage.log_loading import Survey, survey
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import (
     LOG_DIR,
@@ -14,7 +14,7 @@ from tests.support.log_harness import (
 )
 
 
-def surveyed(disk: FaultDisk, topic_id: bytes | None):  # type: ignore[no-untyped-def]
+def surveyed(disk: FaultDisk, topic_id: bytes | None) -> Survey:
     directory = LogDirectory(disk, LOG_DIR)
     directory.open()
     return survey(directory, environment(), lambda _t: LogConfig(), lambda _p: topic_id, START_MS)

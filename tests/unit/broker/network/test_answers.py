@@ -7,18 +7,14 @@ import pytest
 from broker.network.answers import Answers, settle
 from broker.network.transmission import BrokenAnswer
 from broker.request_metrics import RequestMetrics
-from tests.support.network import Slice
-
-
-def as_bytes(answers: Answers) -> bytes:
-    return b"".join(part if isinstance(part, bytes) else bytes(part) for part in answers.parts)  # type: ignore[arg-type]
+from tests.support.network import Slice, joined
 
 
 def test_each_answer_has_its_size_before_it() -> None:
     answers = Answers()
     assert answers.add([b"one"]) == 7
     assert answers.add([b"two", bytearray(b"three"), memoryview(b"four")]) == 16
-    assert as_bytes(answers) == b"\0\0\0\3one\0\0\0\x0ctwothreefour"
+    assert joined(answers.parts) == b"\0\0\0\3one\0\0\0\x0ctwothreefour"
     assert answers.nbytes == 23
     assert not answers.has_slices
 
@@ -27,7 +23,7 @@ def test_small_slices_become_bytes_and_are_released() -> None:
     answers = Answers()
     small = Slice(b"slice", position=9)
     answers.add([b"head", small])
-    assert as_bytes(answers) == struct.pack(">i", 9) + b"headslice"
+    assert joined(answers.parts) == struct.pack(">i", 9) + b"headslice"
     assert small.released == 1
     assert not answers.has_slices
 

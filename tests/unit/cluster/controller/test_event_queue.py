@@ -1,5 +1,6 @@
 import asyncio
 import logging
+from functools import partial
 
 import pytest
 
@@ -18,7 +19,7 @@ async def test_events_are_handled_one_after_the_other() -> None:
         log.append(f"{name} ends")
         return name
 
-    results = await asyncio.gather(*(queue.submit(lambda n=n: event(n)) for n in "ab"))  # type: ignore[misc]
+    results = await asyncio.gather(*(queue.submit(partial(event, n)) for n in "ab"))
     assert results == ["a", "b"]
     assert log == ["a begins", "a ends", "b begins", "b ends"]
     running.cancel()

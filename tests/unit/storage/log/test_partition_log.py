@@ -15,8 +15,8 @@ from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import NEVER, START_MS, LogHarness, read_all, records
 
 
-def harness(**settings: object) -> LogHarness:
-    return LogHarness(FaultDisk(), LogConfig(file_delete_delay_ms=0, **settings))  # type: ignore[arg-type]
+def harness(config: LogConfig | None = None) -> LogHarness:
+    return LogHarness(FaultDisk(), (config or LogConfig())._replace(file_delete_delay_ms=0))
 
 
 def batch(value: bytes = b"v", **fields: Any) -> memoryview:
@@ -93,7 +93,7 @@ def test_committed_reads_end_before_open_transactions_and_name_aborted_ones() ->
 
 
 def test_an_aborted_transaction_is_known_after_truncation_and_restart() -> None:
-    at = harness(segment_bytes=300)
+    at = harness(LogConfig(segment_bytes=300))
     transaction(at, 1, commit=False)
     transaction(at, 2, commit=False, size=3)
     at.run(at.log.truncate_to(5, START_MS))
@@ -107,7 +107,7 @@ def test_an_aborted_transaction_is_known_after_truncation_and_restart() -> None:
 
 
 def test_a_roll_asks_for_a_flush_of_what_lies_before() -> None:
-    log = harness(segment_bytes=200).log
+    log = harness(LogConfig(segment_bytes=200)).log
     jobs = [job for _ in range(5) for job in log.append_as_leader(batch(), 0, START_MS).jobs]
     assert {job.name for job in jobs} == {"flush-log"}
     assert log.segment_count > 1
@@ -120,7 +120,7 @@ def test_a_roll_asks_for_a_flush_of_what_lies_before() -> None:
 
 
 def test_flush_before_ack_makes_one_flush_carry_all_that_came_meanwhile() -> None:
-    log = harness(flush_messages=1).log
+    log = harness(LogConfig(flush_messages=1)).log
     first = log.append_as_leader(batch(), 0, START_MS)
     (work,) = first.jobs[0].plan(START_MS)
     assert [log.append_as_leader(batch(), 0, START_MS).jobs for _ in range(5)] == [()] * 5
@@ -177,12 +177,12 @@ def test_producers_are_forgotten_after_their_time() -> None:
 
 def test_event_time_rolls_segments_and_compaction_lag_bounds_it() -> None:
     late = memoryview(build_batch([Record(0, START_MS + 101, b"k", b"v", [])]))
-    for settings, segments in (
-        ({"segment_ms": 100}, 2),
-        ({"segment_ms": 200}, 1),
-        ({"segment_ms": 200, "compact": True, "max_compaction_lag_ms": 100}, 2),
+    for config, segments in (
+        (LogConfig(segment_ms=100), 2),
+        (LogConfig(segment_ms=200), 1),
+        (LogConfig(segment_ms=200, compact=True, max_compaction_lag_ms=100), 2),
     ):
-        log = harness(**settings).log
+        log = harness(config).log
         log.append_as_leader(
             memoryview(build_batch([Record(0, START_MS, b"k", b"v", [])])), 0, START_MS
         )
@@ -198,7 +198,7 @@ def test_a_rule_of_the_topic_that_changed_holds_from_the_next_append() -> None:
 
 
 def test_estimates_tell_what_a_read_would_find() -> None:
-    at = harness(segment_bytes=500)
+    at = harness(LogConfig(segment_bytes=500))
     sizes = 0
     for _ in range(4):
         sizes += at.log.append_as_leader(batch(), 0, START_MS).size
@@ -216,7 +216,7 @@ def test_estimates_tell_what_a_read_would_find() -> None:
 
 
 def test_a_leader_that_wrote_gaps_is_followed_over_segments() -> None:
-    at = harness(segment_bytes=300)
+    at = harness(LogConfig(segment_bytes=300))
     data = bytearray()
     for base in (5, 9, 1 << 33):
         data += build_batch(records([b"v%d" % base]), base_offset=base, leader_epoch=2)
