@@ -34,9 +34,12 @@ from config.broker_config import BrokerConfig
 from config.describe import describe_topic
 from config.keys import log, network
 from protocol.api_keys import ApiKey
-from runtime.blocking import Workers
+from runtime.blocking import FewAtOnce, Workers
 from runtime.clock import Clock
 from storage.log_manager import LogManager
+
+HEAVY_BATCHES_AT_ONCE = 2
+"""Each may unfold to 64 MiB, or more where messages may be larger (`storage.log.validator`)."""
 
 
 class Services:
@@ -75,7 +78,11 @@ def _data_handlers(services: Services) -> dict[ApiKey, Any]:
     replicas = services.replicas
     config = services.config
     return {
-        ApiKey.PRODUCE: partial(handle_produce, replicas=replicas, workers=services.workers),
+        ApiKey.PRODUCE: partial(
+            handle_produce,
+            replicas=replicas,
+            workers=FewAtOnce(services.workers, HEAVY_BATCHES_AT_ONCE),
+        ),
         ApiKey.FETCH: partial(
             handle_fetch,
             replicas=replicas,

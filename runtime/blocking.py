@@ -119,6 +119,24 @@ class Workers:
                 self._waiters.clear()
 
 
+class FewAtOnce:
+    """The same workers for calls of one kind that take much memory: the rest of them wait.
+
+    Those who wait take no worker, so other kinds of work are not held up either.
+    """
+
+    __slots__ = ("_turnstile", "_workers")
+
+    def __init__(self, workers: Workers, most: int) -> None:
+        self._workers = workers
+        self._turnstile = asyncio.Semaphore(most)
+
+    async def run(self, function: Callable[..., T], *args: Any) -> T:
+        """Await `function(*args)` in a worker, once it is its turn."""
+        async with self._turnstile:
+            return await self._workers.run(function, *args)
+
+
 def _settle(future: "asyncio.Future[T]", result: T, error: BaseException | None) -> None:
     if future.done():
         return

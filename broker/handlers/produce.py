@@ -35,7 +35,7 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.model import NO_OFFSET, TopicPartition
-from runtime.blocking import Workers
+from runtime.blocking import FewAtOnce, Workers
 from storage.log.results import AppendResult, InvalidRecords
 from storage.log.validator import NeedsWorker
 
@@ -60,7 +60,11 @@ Entry = tuple[PartitionProduceResponse, TopicPartition, memoryview]
 
 
 def handle_produce(
-    context: RequestContext, request: ProduceRequest, *, replicas: ReplicaManager, workers: Workers
+    context: RequestContext,
+    request: ProduceRequest,
+    *,
+    replicas: ReplicaManager,
+    workers: Workers | FewAtOnce,
 ) -> HandlerResult:
     """Append each batch; the answer waits for acknowledgement by replicas and disk where asked."""
     production = _Production(context, request, replicas)
@@ -167,7 +171,7 @@ class _Production:
         else:
             self._appended(answer, partition, result)
 
-    async def work_off(self, entries: Sequence[Entry], workers: Workers) -> Reply:
+    async def work_off(self, entries: Sequence[Entry], workers: Workers | FewAtOnce) -> Reply:
         """Append batch by batch, validating the heavy ones in a worker; then reply."""
         done_bytes = 0
         for entry in entries:
@@ -184,7 +188,7 @@ class _Production:
             return reply
         return await reply_of(reply)
 
-    async def _append_by_worker(self, entry: Entry, workers: Workers) -> None:
+    async def _append_by_worker(self, entry: Entry, workers: Workers | FewAtOnce) -> None:
         answer, topic_partition, records = entry
         partition: Partition | None = None
         try:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from runtime.blocking import Workers
+from runtime.blocking import FewAtOnce, Workers
 
 
 async def test_run_returns_what_the_function_returned_in_another_thread() -> None:
@@ -115,4 +115,35 @@ def test_a_worker_that_finishes_after_the_loop_is_closed_ends_quietly() -> None:
     workers.submit(gate.wait, 10, done=lambda _result, _error: None)
     loop.close()
     gate.set()
+    workers.close(wait=True)
+
+
+async def test_few_at_once_leave_workers_for_others() -> None:
+    workers = Workers(asyncio.get_running_loop(), 4)
+    few = FewAtOnce(workers, 2)
+    gate = threading.Event()
+    running: list[int] = []
+
+    def heavy(number: int) -> int:
+        running.append(number)
+        gate.wait(10)
+        return number
+
+    tasks = [asyncio.ensure_future(few.run(heavy, number)) for number in range(5)]
+    while len(running) < 2:
+        await asyncio.sleep(0)
+    assert await workers.run(pow, 2, 3) == 8
+    assert sorted(running) == [0, 1]
+    assert workers.unfinished == 2
+    gate.set()
+    assert await asyncio.gather(*tasks) == [0, 1, 2, 3, 4]
+    workers.close(wait=True)
+
+
+async def test_few_at_once_let_the_next_go_when_one_fails() -> None:
+    workers = Workers(asyncio.get_running_loop(), 2)
+    few = FewAtOnce(workers, 1)
+    with pytest.raises(ZeroDivisionError):
+        await few.run(divmod, 1, 0)
+    assert await few.run(pow, 2, 3) == 8
     workers.close(wait=True)
