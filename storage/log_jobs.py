@@ -52,9 +52,21 @@ class CheckpointWriter:
     """One checkpoint file of a directory, written by works that never overlap.
 
     Asked while a write is under way it remembers that once, and writes again afterwards.
+    `planned_after` is how many logs had ended when what the file says was true.
     """
 
-    __slots__ = ("_again", "_directory", "_file", "_name", "_offsets", "_writing")
+    __slots__ = (
+        "_again",
+        "_directory",
+        "_ended",
+        "_file",
+        "_manager",
+        "_name",
+        "_offsets",
+        "_writing",
+        "planned_after",
+        "siblings",
+    )
 
     def __init__(
         self,
@@ -62,8 +74,12 @@ class CheckpointWriter:
         file: OffsetCheckpoint,
         name: str,
         offsets: Callable[[str], Offsets],
+        manager: LogManager,
     ) -> None:
         """`offsets(log_dir)` answers what the file should say now."""
+        self._manager = manager
+        self._ended = self.planned_after = -1
+        self.siblings: list[CheckpointWriter] = [self]
         self._directory = directory
         self._file = file
         self._name = name
@@ -79,6 +95,7 @@ class CheckpointWriter:
             self._again = True
             return ()
         self._writing = True
+        self._ended = self._manager.reused_names.ended
         path = self._directory.path
         return (_CheckpointWrite(self, path, self._offsets(path)),)
 
@@ -89,10 +106,13 @@ class CheckpointWriter:
     def written(self) -> Sequence[Job]:
         """The write is over; what has to follow."""
         self._writing = False
+        self.planned_after = self._ended
+        all_after = min(writer.planned_after for writer in self.siblings)
+        jobs = self._manager.checkpoints_written(self._directory.path, all_after)
         if not self._again:
-            return ()
+            return jobs
         self._again = False
-        return (Job(self._name, NO_DELAY_MS, self.plan),)
+        return (*jobs, Job(self._name, NO_DELAY_MS, self.plan))
 
 
 class _CheckpointWrite:
@@ -128,12 +148,16 @@ class LogJobs:
             HIGH_WATERMARKS: [],
         }
         for directory in manager.directories.values():
+            siblings: list[CheckpointWriter] = []
             for name, file, offsets in (
                 (RECOVERY_POINTS, directory.recovery_points, manager.recovery_points),
                 (LOG_STARTS, directory.log_starts, manager.log_starts),
                 (HIGH_WATERMARKS, directory.high_watermarks, manager.high_watermarks),
             ):
-                self._writers[name].append(CheckpointWriter(directory, file, name, offsets))
+                writer = CheckpointWriter(directory, file, name, offsets, manager)
+                siblings.append(writer)
+                writer.siblings = siblings
+                self._writers[name].append(writer)
 
     def periodic_jobs(self) -> list[PeriodicJob]:
         """All of them; the first run of each is after the initial delay."""

@@ -19,6 +19,7 @@ from storage.log.partition_log import PartitionLog
 from storage.log.recovery import Checkpoints, LoadedLog, load_log
 from storage.log_directory import LogDirectory
 from storage.partition_metadata import read_topic_id, write_topic_id
+from storage.reused_names import is_newer_than_checkpoints, mark_newer, remove_mark
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +105,7 @@ class Survey(NamedTuple):
     """What one directory holds: logs to load, directories left alone, leftovers of deletions.
 
     `kept_offsets` are the checkpoint entries (recovery points, log starts, high watermarks) of
-    directories left alone.
+    directories left alone; `doubted` are names whose entries are of logs that are gone.
     """
 
     tasks: list[LoadTask]
@@ -113,6 +114,7 @@ class Survey(NamedTuple):
     kept_offsets: tuple[
         dict[TopicPartition, int], dict[TopicPartition, int], dict[TopicPartition, int]
     ]
+    doubted: set[TopicPartition]
 
 
 def survey(
@@ -133,6 +135,7 @@ def survey(
     found = directory.discover()
     tasks: list[LoadTask] = []
     unserved: list[UnservedDirectory] = []
+    doubted = points.keys() | starts.keys() | marks.keys()
     for partition, name in found.live:
         path = f"{directory.path}/{name}"
         topic_id = expected(partition)
@@ -140,11 +143,21 @@ def survey(
         if stranger is not None:
             logger.warning("Left as it is: %s (%s)", path, stranger.reason)
             unserved.append(stranger)
+            doubted.discard(partition)
             continue
         identity = LogIdentity(partition, topic_id or ZERO_TOPIC_ID, path, directory.path)
         checkpoints = Checkpoints(
             clean, points.get(partition, 0), starts.get(partition, 0), marks.get(partition, 0)
         )
+        if clean:
+            remove_mark(directory.disk, path)
+            doubted.discard(partition)
+        elif is_newer_than_checkpoints(directory.disk, path):
+            logger.info("%s is newer than the checkpoints, which are not believed about it", path)
+            checkpoints = Checkpoints(clean, 0, 0, 0)
+            doubted.add(partition)
+        else:
+            doubted.discard(partition)
         config = config_of(partition.topic)
         tasks.append(LoadTask(directory, identity, config, environment, checkpoints, now_ms))
     left = {stranger.topic_partition for stranger in unserved}
@@ -152,7 +165,7 @@ def survey(
         {partition: offset for partition, offset in offsets.items() if partition in left}
         for offsets in (points, starts, marks)
     )
-    return Survey(tasks, unserved, found.deleted, (kept[0], kept[1], kept[2]))
+    return Survey(tasks, unserved, found.deleted, (kept[0], kept[1], kept[2]), doubted)
 
 
 def _stranger(
@@ -170,6 +183,8 @@ def _stranger(
     if expected is None:
         return UnservedDirectory(path, partition, topic_id, "metadata does not know it")
     if topic_id is None and expected != ZERO_TOPIC_ID:
+        # Never flushed, so what checkpoints say of the name is about a predecessor.
+        mark_newer(directory.disk, path)
         write_topic_id(directory.disk, path, expected)
         topic_id = expected
     if topic_id is not None and topic_id != expected:

@@ -28,7 +28,7 @@ from storage.filenames import (
     marked_directory_name,
     partition_directory_name,
 )
-from storage.jobs import NO_DELAY_MS, Job, OffLoopWork, Work
+from storage.jobs import NO_DELAY_MS, Job, OffLoopWork, OnLoopWork, Work
 from storage.log.environment import LogEnvironment, LogIdentity
 from storage.log.partition_log import PartitionLog
 from storage.log.recovery import create_log
@@ -42,10 +42,12 @@ from storage.log_loading import (
     survey,
 )
 from storage.partition_metadata import encode_partition_metadata, read_topic_id
+from storage.reused_names import ReusedNames, remove_mark
 
 logger = logging.getLogger(__name__)
 
 DELETE_LOGS = "kafka-delete-logs"
+REUSED_NAMES = "reused-names"
 FLUSHED_AT_ONCE = 32
 
 
@@ -84,6 +86,7 @@ class LogManager:
         "_pending_deletions",
         "_unserved",
         "directories",
+        "reused_names",
     )
 
     def __init__(self, directories: Sequence[LogDirectory], environment: LogEnvironment) -> None:
@@ -93,8 +96,9 @@ class LogManager:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._counts = {directory.path: 0 for directory in directories}
         self._pending_deletions: dict[str, tuple[LogDirectory, int]] = {}
-        self._kept_offsets: dict[str, Sequence[Offsets]] = {}
+        self._kept_offsets: dict[str, Sequence[dict[TopicPartition, int]]] = {}
         self._unserved: list[UnservedDirectory] = []
+        self.reused_names = ReusedNames()
 
     # Start.
 
@@ -121,6 +125,7 @@ class LogManager:
             tasks += found.tasks
             self._unserved += found.unserved
             self._kept_offsets[directory.path] = found.kept_offsets
+            self.reused_names.doubt(directory.path, found.doubted)
             for name in found.deleted:
                 self._pending_deletions[f"{directory.path}/{name}"] = (directory, now_ms)
         return tasks
@@ -190,6 +195,7 @@ class LogManager:
         directory = least_loaded(list(self.directories.values()), self._counts)
         path = f"{directory.path}/{name}"
         directory.disk.mkdir(path)
+        self.reused_names.claim(directory.disk, directory.path, path, partition)
         if topic_id != ZERO_TOPIC_ID:
             directory.disk.write_file(
                 f"{path}/{PARTITION_METADATA_FILE}", encode_partition_metadata(topic_id)
@@ -220,6 +226,7 @@ class LogManager:
         path = f"{directory.path}/{name}"
         log.delete(path)
         self._remove(log)
+        self.reused_names.doubt(directory.path, (partition,))
         delay_ms = log.config.file_delete_delay_ms
         self._pending_deletions[path] = (directory, now_ms + delay_ms)
         logger.info(
@@ -269,6 +276,21 @@ class LogManager:
         return self._offsets(
             log_dir, 2, {log.topic_partition: log.high_watermark for log in self.logs_in(log_dir)}
         )
+
+    def checkpoints_written(self, log_dir: str, planned_after: int) -> Sequence[Job]:
+        """All files of a directory speak of what there was after so many ends of logs."""
+        logs = [self._logs.get(one) for one in self.reused_names.settled(log_dir, planned_after)]
+        known = [log for log in logs if log is not None and log.log_dir == log_dir]
+        if not known:
+            return ()
+
+        def remove() -> tuple[Sequence[PartitionLog], Sequence[Job]]:
+            for log in known:
+                if self._logs.get(log.topic_partition) is log:
+                    remove_mark(log.disk, log.directory)
+            return (), ()
+
+        return (Job(REUSED_NAMES, NO_DELAY_MS, lambda _now_ms: (OnLoopWork(log_dir, remove),)),)
 
     # Failure.
 
@@ -372,6 +394,9 @@ class LogManager:
                 stray,
             )
             directory.disk.rename(path, f"{directory.path}/{stray}")
+            for offsets in self._kept_offsets.get(directory.path, ()):
+                offsets.pop(partition, None)
+            self.reused_names.doubt(directory.path, (partition,))
 
 
 def _flush_all(
