@@ -41,6 +41,11 @@ ALLOWED = (
         "a partition asked for twice is answered twice",
     ),
     Allowed(
+        r"describe-configs-twice-v4",
+        r"\.results\.error_code",
+        "a resource asked for twice is described once and then refused; Kafka repeats itself",
+    ),
+    Allowed(
         r"produce-damaged-(garbage|zeros|magic-.*|length-negative)",
         r".*\.error_message",
         "no words where the code says it all",
