@@ -35,9 +35,12 @@ _Item = tuple[_Work, "asyncio.Future[Any]"] | None
 class EmbeddedStore:
     """MetadataStore on one SQLite file; made by `open`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, file: str) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, file: str, first_nodes: Sequence[Operation] = ()
+    ) -> None:
         self._loop = loop
         self._file = file
+        self._first_nodes = first_nodes
         self._queue: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._watches = Watches()
         self._closed = False
@@ -46,9 +49,12 @@ class EmbeddedStore:
         self._thread = threading.Thread(target=self._run, name="metadata-store", daemon=True)
 
     @classmethod
-    async def open(cls, file: str) -> "EmbeddedStore":
-        """Open or create the file; StartupRefused when it is locked, damaged or not ours."""
-        store = cls(asyncio.get_running_loop(), file)
+    async def open(cls, file: str, first_nodes: Sequence[Operation] = ()) -> "EmbeddedStore":
+        """Open the file, or make it with these nodes in it.
+
+        StartupRefused when it is locked, damaged or not ours.
+        """
+        store = cls(asyncio.get_running_loop(), file, first_nodes)
         store._thread.start()
         await store._opened
         return store
@@ -114,7 +120,7 @@ class EmbeddedStore:
     def _run(self) -> None:
         """The thread: open, work until told to end, close."""
         try:
-            tree = Tree.open(self._file)
+            tree = Tree.open(self._file, self._first_nodes)
         except BaseException as refused:
             self._post(_settle, self._opened, None, refused)
             return

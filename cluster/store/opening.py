@@ -29,12 +29,13 @@ async def open_embedded_store(
     Raises StartupRefused.
     """
     refuse_missing_store(file, partition_directories)
-    store = await EmbeddedStore.open(file)
+    own_id = cluster_id_on_disk or new_cluster_id()
+    store = await EmbeddedStore.open(file, root_nodes(own_id))
     try:
         cluster_id = await read_cluster_id(store)
         refuse_foreign_store(file, cluster_id, partition_directories, cluster_id_on_disk)
         if cluster_id is None:
-            cluster_id = cluster_id_on_disk or new_cluster_id()
+            cluster_id = own_id
             await create_root_paths(store, cluster_id)
     except BaseException:
         await store.close()
@@ -86,15 +87,20 @@ async def read_cluster_id(store: MetadataStore) -> str | None:
     return None if node is None else znodes.decode_cluster_id(node.data)
 
 
-async def create_root_paths(store: MetadataStore, cluster_id: str) -> None:
-    """Make the paths that every Kafka broker makes at start, and the cluster's id, in one commit.
+def root_nodes(cluster_id: str) -> list[Create]:
+    """The paths that every Kafka broker makes at start, and the cluster's id.
 
     Their data is null: an empty `/latest_producer_id_block` breaks Kafka's own controllers.
     """
-    operations = [Create(path) for path in znodes.with_parents(znodes.ROOT_PATHS)]
-    operations.append(Create(znodes.CLUSTER_ID, znodes.encode_cluster_id(cluster_id)))
+    nodes = [Create(path) for path in znodes.with_parents(znodes.ROOT_PATHS)]
+    nodes.append(Create(znodes.CLUSTER_ID, znodes.encode_cluster_id(cluster_id)))
+    return nodes
+
+
+async def create_root_paths(store: MetadataStore, cluster_id: str) -> None:
+    """Make the root nodes of a store that has none, in one commit."""
     try:
-        await store.multi(operations)
+        await store.multi(root_nodes(cluster_id))
     except NodeExists as error:
         raise StartupRefused(
             f"the metadata store has {error.path} but no {znodes.CLUSTER_ID}: restore a backup"

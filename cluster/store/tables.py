@@ -12,9 +12,13 @@ Write-ahead log: a commit is one fsync (0.16 ms where a rollback journal took fo
 With locking_mode=EXCLUSIVE there is no shared-memory file and a second process is kept out.
 synchronous=FULL: what was committed survives a power cut. Ephemeral nodes that a crash left are
 removed when the store is opened, without an fsync: were that lost, the next opening does it again.
+
+A new file is made whole under another name, synced once, and renamed: before that there is no
+store, after it there is one with its first nodes; the steps of SQLite's own making would each sync.
 """
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cluster.store.port import (
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x54444C47
+MAKING = ".making"
+"""Suffix of a store that is not whole yet."""
 
 _SCHEMA = (
     """CREATE TABLE node (
@@ -66,13 +72,18 @@ class Tree:
         self._transaction = 0
 
     @classmethod
-    def open(cls, file: str) -> "Tree":
-        """Open or create the file; StartupRefused when it is not ours to use."""
+    def open(cls, file: str, first_nodes: Sequence[Operation] = ()) -> "Tree":
+        """Open the file; StartupRefused when it is not ours to use.
+
+        One that is missing or has no bytes is made, with `first_nodes` in it.
+        """
         import sqlite3
 
         try:
+            if not _has_bytes(file):
+                _make(file, first_nodes)
             connection = sqlite3.connect(file, timeout=0, isolation_level=None)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StartupRefused(_cannot_open(file, error)) from error
         try:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -274,6 +285,45 @@ def _write_all(connection: "sqlite3.Connection", statements: tuple[str, ...]) ->
     for statement in statements:
         connection.execute(statement)
     connection.execute("COMMIT")
+
+
+def _has_bytes(file: str) -> bool:
+    try:
+        return os.path.getsize(file) > 0
+    except FileNotFoundError:
+        return False
+
+
+def _make(file: str, first_nodes: Sequence[Operation]) -> None:
+    """Make a store with these nodes, durable once it has its name; a kill before leaves none."""
+    import sqlite3
+
+    aside = file + MAKING
+    # What a making that was killed left, and a log that would be taken for the new file's own.
+    for leftover in (aside, f"{aside}-wal", f"{file}-wal"):
+        if os.path.exists(leftover):
+            os.unlink(leftover)
+    connection = sqlite3.connect(aside, timeout=0, isolation_level=None)
+    try:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA journal_mode = WAL")
+        _write_all(connection, _SCHEMA)
+        if first_nodes:
+            Tree(connection, aside).multi(list(first_nodes), [])
+    finally:
+        connection.close()
+    _sync(aside)
+    os.replace(aside, file)
+    _sync(os.path.dirname(file) or ".")
+
+
+def _sync(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _cannot_open(file: str, error: Exception) -> str:

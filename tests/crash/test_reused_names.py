@@ -164,8 +164,8 @@ def check(machine: Machine, must_keep: dict[int, bytes], change: int) -> None:
     for offset, value in must_keep.items():
         if not old or offset >= 25:
             assert found.get(offset) == value, (change, offset)
-    for offset, value in found.items():
-        assert machine.written[offset] == value, (change, offset)
+    for offset, held in found.items():
+        assert machine.written[offset] == held, (change, offset)
     if not old:
         assert log.log_start_offset == 0, change
         assert log.recovery_point <= len(must_keep), change

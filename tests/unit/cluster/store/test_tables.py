@@ -1,5 +1,7 @@
+import os
 import pathlib
 import sqlite3
+from typing import Any
 
 import pytest
 
@@ -88,3 +90,79 @@ def test_a_close_on_a_failing_disk_leaves_the_ephemerals_to_the_next_opening(
     again = Tree.open(str(tmp_path / "store"))
     assert again.get("/a") is None
     again.close()
+
+
+class Killed(BaseException):
+    """The process ended here."""
+
+
+@pytest.mark.parametrize("blank", [False, True])
+def test_a_store_whose_making_was_killed_is_made_anew(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, blank: bool
+) -> None:
+    """Stopped at each step that touches the disk outside SQLite, and with what SQLite left."""
+    steps = ("connect", "fsync", "replace", "fsync", "none")
+    for stop in range(len(steps)):
+        file = tmp_path / f"store-{stop}"
+        if blank:
+            file.touch()
+        pathlib.Path(f"{file}{tables.MAKING}").write_bytes(b"half of a database")
+        pathlib.Path(f"{file}{tables.MAKING}-wal").write_bytes(b"half of a log")
+        left = [stop]
+
+        def step(original: Any, left: list[int] = left) -> Any:
+            def call(*args: Any, **options: Any) -> Any:
+                if not left[0]:
+                    raise Killed
+                left[0] -= 1
+                return original(*args, **options)
+
+            return call
+
+        with monkeypatch.context() as patched:
+            patched.setattr(sqlite3, "connect", step(sqlite3.connect))
+            patched.setattr(os, "fsync", step(os.fsync))
+            patched.setattr(os, "replace", step(os.replace))
+            with pytest.raises(Killed):
+                Tree.open(str(file), [Create("/a", b"1")])
+        was_made = file.exists() and file.stat().st_size > 0
+        assert was_made == (stop >= 3), steps[stop]
+        tree = Tree.open(str(file), [Create("/a", b"1")])
+        assert list(tree.subtree("/")) == ["/", "/a"]
+        tree.close()
+        assert [path.name for path in tmp_path.glob(f"{file.name}*")] == [file.name]
+
+
+def test_a_new_store_is_synced_before_it_has_its_name(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = []
+    fsync, replace = os.fsync, os.replace
+
+    def synced(fd: int) -> None:
+        steps.append(os.readlink(f"/proc/self/fd/{fd}").rpartition("/")[2])
+        fsync(fd)
+
+    def replaced(source: str, target: str) -> None:
+        steps.append("replace")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    Tree.open(str(tmp_path / "store")).close()
+    assert steps == [f"store{tables.MAKING}", "replace", tmp_path.name]
+
+
+def test_the_log_of_a_store_that_is_gone_is_not_taken_for_the_new_ones(
+    tmp_path: pathlib.Path,
+) -> None:
+    file = tmp_path / "store"
+    old = Tree.open(str(file))
+    old.multi([Create("/old")], [])
+    kept = pathlib.Path(f"{file}-wal").read_bytes()
+    old.close()
+    file.unlink()
+    pathlib.Path(f"{file}-wal").write_bytes(kept)
+    tree = Tree.open(str(file), [Create("/new")])
+    assert tree.children("/") == ["new"]
+    tree.close()
