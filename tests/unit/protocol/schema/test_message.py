@@ -163,7 +163,7 @@ def test_a_struct_that_a_version_lacks_is_a_default_one() -> None:
 
 
 def test_a_request_has_no_refusal_unless_its_api_has_one() -> None:
-    assert Request.refusal(Request(), Failure(0, ErrorCode.NONE, None)) is None
+    assert Request.refusal(FetchRequest(), Failure(0, ErrorCode.NONE, None)) is None
     assert Failure(0, ErrorCode.INVALID_REQUEST, "why").text == "why"
     assert Failure(0, ErrorCode.INVALID_REQUEST, None).text == ErrorCode.INVALID_REQUEST.text
 
