@@ -2,28 +2,68 @@
 
     by time      the first record at or after a timestamp, in the first segment that reaches it
     by maximum   the first record that has the greatest timestamp of the log
+
+What segment to look into is decided in memory, on the loop; looking into it may take a worker. So
+a search goes segment by segment: `search_from` plans the next one, whoever asks runs it there or
+here, and asks on from the segment after it if that one had nothing.
 Source: UnifiedLog.fetchOffsetByTimestamp, KIP-79, KIP-734.
 """
 
-from storage.log.results import TimestampOffset
-from storage.log.segments import Segments
+from typing import TYPE_CHECKING
+
+from storage.segment.time_search import FoundByTime, TimeSearch
+
+if TYPE_CHECKING:
+    from storage.log.partition_log import PartitionLog
+
+ALL = -1
 
 
-def offset_for_timestamp(
-    segments: Segments, timestamp: int, log_start_offset: int
-) -> TimestampOffset | None:
-    """The first record with a timestamp ≥ this one, at or after the log start; None if none has."""
-    for segment in segments:
-        if segment.size and segment.largest_timestamp() >= timestamp:
-            found = segment.find_offset_by_timestamp(timestamp, log_start_offset)
-            if found is not None:
-                return TimestampOffset(*found)
+class LogTimeSearch:
+    """The search in one segment of a log; what it found counts as long as `is_valid`."""
+
+    __slots__ = ("_generation", "_log", "_search", "base_offset", "found", "timestamp")
+
+    def __init__(self, log: "PartitionLog", base_offset: int, search: TimeSearch) -> None:
+        self._log = log
+        self._generation = log.generation
+        self._search = search
+        self.base_offset = base_offset
+        self.timestamp = search.timestamp
+        self.found: FoundByTime | None = None
+
+    def run(self, *, at_once: bool = False) -> None:
+        """Search; in any thread, unless `at_once`, which raises TooFar where it would be long."""
+        self.found = self._search.run(at_once=at_once)
+
+    def release(self) -> None:
+        """Let the file go; on the loop."""
+        self._search.release()
+
+    def is_valid(self, log: "PartitionLog") -> bool:
+        """Whether this is still the log that was searched, and the record in it."""
+        return (
+            log is self._log
+            and log.generation == self._generation
+            and (self.found is None or self.found[1] >= log.log_start_offset)
+        )
+
+
+def search_from(
+    log: "PartitionLog", timestamp: int, after_base_offset: int = ALL
+) -> LogTimeSearch | None:
+    """The search in the next segment that may have a record at or after the timestamp."""
+    for segment in log.segments:
+        if (
+            segment.base_offset > after_base_offset
+            and segment.size
+            and segment.largest_timestamp() >= timestamp
+        ):
+            search = segment.plan_time_search(timestamp, log.log_start_offset)
+            return LogTimeSearch(log, segment.base_offset, search)
     return None
 
 
-def max_timestamp_offset(segments: Segments, log_start_offset: int) -> TimestampOffset | None:
-    """The first record that has the greatest timestamp; None in a log without timestamps."""
-    greatest = max(segment.max_timestamp_so_far for segment in segments)
-    if greatest < 0:
-        return None
-    return offset_for_timestamp(segments, greatest, log_start_offset)
+def greatest_timestamp(log: "PartitionLog") -> int:
+    """The greatest timestamp of a record, negative in a log without timestamps."""
+    return max(segment.max_timestamp_so_far for segment in log.segments)

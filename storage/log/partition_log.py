@@ -234,12 +234,22 @@ class PartitionLog:
         return reading.estimate_bytes(self, offset, bound, at)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record with a timestamp ≥ this one; None if none has."""
-        return offsets.offset_for_timestamp(self.segments, timestamp, self.log_start_offset)
+        """The first record with a timestamp ≥ this one, at or after the log start; None if none."""
+        search = offsets.search_from(self, timestamp)
+        while search is not None:
+            try:
+                search.run()
+            finally:
+                search.release()
+            if search.found is not None:
+                return TimestampOffset(*search.found)
+            search = offsets.search_from(self, timestamp, search.base_offset)
+        return None
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
         """The first record with the greatest timestamp; None without timestamps."""
-        return offsets.max_timestamp_offset(self.segments, self.log_start_offset)
+        greatest = offsets.greatest_timestamp(self)
+        return None if greatest < 0 else self.offset_for_timestamp(greatest)
 
     # Epochs.
 
@@ -279,6 +289,7 @@ class PartitionLog:
             return False
         self.log_start_offset = offset
         self.epochs.truncate_from_start(offset)
+        self.producers.on_log_start_incremented(offset)
         logger.info("%s Incremented log start offset to %d due to %s", self.prefix, offset, reason)
         return True
 
@@ -391,7 +402,11 @@ class PartitionLog:
         for segment in self.segments:
             segment.close()
         self.flusher.in_flight = False
-        return self.flusher.plan(now_ms, self.log_end_offset)
+        work = self.flusher.plan(now_ms, self.log_end_offset)
+        if work is None and self.epochs.dirty and self.latest_epoch >= 0:
+            # An epoch that wrote nothing: Kafka keeps it, though nothing durable depends on it.
+            self.epochs.write(sync=False)
+        return work
 
     def close(self) -> None:
         """No file is open afterwards; what was not flushed is left to recovery."""

@@ -16,10 +16,10 @@ from storage.segment.file_records import FileSlice
 from storage.segment.file_set import FileSet
 from storage.segment.offset_index import OffsetIndex
 from storage.segment.time_index import TimeIndex
+from storage.segment.time_search import FoundByTime, TimeSearch
 from storage.segment.transaction_index import TransactionIndex
 
 UNKNOWN = -1
-ANY_TIME = -(1 << 63)
 
 SegmentRead = tuple[FileSlice | None, int, int]
 """(slice or None, base offset of the first batch, its position)."""
@@ -131,7 +131,7 @@ class SegmentReader:
             return header.base_offset, header.position, header.size
         if not self.size or offset >= self.next_offset != UNKNOWN:
             return None
-        _, position = self.offset_index.lookup(offset)
+        position = self._walk_from(offset)
         for header in self._headers_of(self._log.open(), position):
             if header.last_offset >= offset:
                 return header.base_offset, header.position, header.size
@@ -145,26 +145,20 @@ class SegmentReader:
         """
         return self.offset_index.first_at_or_after_position(position + nbytes)
 
-    def find_offset_by_timestamp(
-        self, timestamp: int, start_offset: int
-    ) -> tuple[int, int, int] | None:
-        """(timestamp, offset, leader epoch) of the first record at or after both; None if none.
+    def find_offset_by_timestamp(self, timestamp: int, start_offset: int) -> FoundByTime | None:
+        """(timestamp, offset, leader epoch) of the first record at or after both; None if none."""
+        search = self.plan_time_search(timestamp, start_offset)
+        try:
+            return search.run()
+        finally:
+            search.release()
 
-        Batches that cannot have it are passed over by header; the one that may is decompressed.
-        """
+    def plan_time_search(self, timestamp: int, start_offset: int) -> TimeSearch:
+        """The search for the first record at or after both; to be released."""
         _, indexed_offset = self.time_index.lookup(timestamp)
-        _, position = self.offset_index.lookup(max(indexed_offset, start_offset))
-        fd = self._log.open()
-        for header in self._headers_of(fd, position):
-            if header.max_timestamp < timestamp or header.last_offset < start_offset:
-                continue
-            if header.magic < MAGIC:
-                return header.max_timestamp, header.last_offset, header.leader_epoch
-            view = memoryview(self._disk.pread(fd, header.size, header.position))
-            found = _first_in_batch(RecordBatch(view, 0, len(view)), timestamp, start_offset)
-            if found is not None:
-                return *found, header.leader_epoch
-        return None
+        position = self._walk_from(max(indexed_offset, start_offset))
+        place = self._log.slice(position, self.size - position)
+        return TimeSearch(self._disk, place, timestamp, start_offset)
 
     def read_next_offset(self) -> int:
         """Offset after the last batch, the base offset without one; may run in a worker."""
@@ -194,6 +188,11 @@ class SegmentReader:
         finally:
             self._disk.close(fd)
 
+    def _walk_from(self, offset: int) -> int:
+        """Where to begin looking for an offset: what the index says, if it can be true."""
+        _, position = self.offset_index.lookup(offset)
+        return position if 0 <= position <= self.size else 0
+
     def _header_at(self, position: int) -> BatchHeader:
         for header in self._headers_of(self._log.open(), position):
             return header
@@ -219,28 +218,6 @@ class SegmentReader:
                 self.rolling_timestamp = header.max_timestamp
                 break
         return self.rolling_timestamp
-
-
-def _first_in_batch(
-    batch: RecordBatch, timestamp: int, start_offset: int
-) -> tuple[int, int] | None:
-    """(timestamp, offset) of the batch's first record at or after both; None if none is.
-
-    Under log append time all records have the greatest timestamp, which the caller compared.
-    """
-    from protocol.records.kernel import first_at_or_after
-
-    stamped = batch.is_log_append_time
-    found = first_at_or_after(
-        batch.decompressed(),
-        batch.record_count,
-        batch.base_timestamp,
-        ANY_TIME if stamped else timestamp,
-        start_offset - batch.base_offset,
-    )
-    if found is None:
-        return None
-    return batch.max_timestamp if stamped else found[0], batch.base_offset + found[1]
 
 
 def _reader(disk: Disk, fd: int) -> Read:

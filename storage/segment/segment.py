@@ -289,7 +289,7 @@ class Segment(SegmentReader):
     def _find_max_timestamp(self) -> None:
         """Greatest timestamp by the index, and by the batches after its last entry."""
         self._max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
-        _, position = self.offset_index.lookup(self._offset_of_max_timestamp)
+        position = self._walk_from(self._offset_of_max_timestamp)
         for header in self._headers_of(self._log.open(), position):
             if header.max_timestamp > self._max_timestamp:
                 self._max_timestamp = header.max_timestamp

@@ -241,3 +241,11 @@ def test_a_log_that_nothing_was_written_to_has_no_times() -> None:
     log = harness().log
     assert log.max_timestamp_offset() is None
     assert log.offset_for_timestamp(0) is None
+
+
+def test_an_epoch_that_wrote_nothing_is_kept_by_a_clean_close() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.log.assign_epoch(3, 0)
+    harness.close()
+    assert disk.read_file(f"{harness.log.directory}/leader-epoch-checkpoint") == b"0\n1\n3 0\n"

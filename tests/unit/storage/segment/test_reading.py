@@ -1,5 +1,6 @@
 """From offsets and times to bytes."""
 
+import struct
 import tracemalloc
 
 import pytest
@@ -187,3 +188,15 @@ def test_a_log_that_lost_its_tail_is_no_end_of_the_world() -> None:
     disk.truncate(fd, sum(SIZES[:3]) + 5)
     with pytest.raises(CorruptBatch, match="no whole batch"):
         segment.translate_offset(21)
+
+
+@pytest.mark.parametrize("position", [-1, -(2**31), 2**31 - 1])
+def test_an_index_entry_that_cannot_be_true_is_not_followed(position: int) -> None:
+    disk = FaultDisk()
+    made = open_segment(disk, existing=False)
+    append(made, BATCHES)
+    made.close()
+    disk.write_file("/00000000000000000010.index", struct.pack(">ii", 1, position))
+    segment = open_segment(disk, existing=True)
+    assert segment.translate_offset(21) == (sum(SIZES[:3]), SIZES[3])
+    assert segment.truncate_to(21) == SIZES[3]

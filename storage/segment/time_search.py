@@ -1,0 +1,91 @@
+"""The search for a record by time in one segment: planned on the loop, run in any thread.
+
+The indexes say where to begin; from there batches are passed over by header until one may hold the
+record, and that one is decompressed. Both can be long, so the loop does no more than a few
+kilobytes of it itself. The slice keeps the descriptor open meanwhile; whoever planned the search
+releases it. Source: LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp (4.3).
+"""
+
+from typing import Final
+
+from protocol.records.batch import MAGIC, RecordBatch
+from runtime.disk import Disk
+from storage.segment.batch_scan import scan_headers
+from storage.segment.file_records import FileSlice
+
+AT_ONCE_BYTES: Final = 16 * 1024
+"""How far the loop looks, and the largest batch it reads, at a time."""
+ANY_TIME: Final = -(1 << 63)
+
+FoundByTime = tuple[int, int, int]
+"""(timestamp, offset, leader epoch)."""
+
+
+class TooFar(Exception):
+    """The search is not for the loop; nothing was done."""
+
+
+class TimeSearch:
+    """For the first record at or after both a timestamp and an offset."""
+
+    __slots__ = ("_disk", "_slice", "_start_offset", "timestamp")
+
+    def __init__(self, disk: Disk, place: FileSlice, timestamp: int, start_offset: int) -> None:
+        """`place`: from the batch to begin with to the end of the segment."""
+        self._disk = disk
+        self._slice = place
+        self._start_offset = start_offset
+        self.timestamp = timestamp
+
+    def run(self, *, at_once: bool = False) -> FoundByTime | None:
+        """The record; None if the segment has none.
+
+        `at_once` raises TooFar instead of walking far or decompressing anything.
+        """
+        place, timestamp, start_offset = self._slice, self.timestamp, self._start_offset
+        fd, begin = place.fd, place.position
+
+        def read(size: int, position: int) -> bytes:
+            return self._disk.pread(fd, size, position)
+
+        for header in scan_headers(read, begin, begin + place.nbytes):
+            if at_once and header.position + header.size - begin > AT_ONCE_BYTES:
+                raise TooFar
+            if header.max_timestamp < timestamp or header.last_offset < start_offset:
+                continue
+            if header.magic < MAGIC:
+                return header.max_timestamp, header.last_offset, header.leader_epoch
+            view = memoryview(read(header.size, header.position))
+            batch = RecordBatch(view, 0, len(view))
+            if at_once and batch.codec:
+                raise TooFar
+            found = _first_in_batch(batch, timestamp, start_offset)
+            if found is not None:
+                return *found, header.leader_epoch
+        return None
+
+    def release(self) -> None:
+        """Let the file go; on the loop."""
+        self._slice.release()
+
+
+def _first_in_batch(
+    batch: RecordBatch, timestamp: int, start_offset: int
+) -> tuple[int, int] | None:
+    """(timestamp, offset) of the batch's first record at or after both; None if none is.
+
+    Under log append time all records have the greatest timestamp, which the caller compared.
+    """
+    from protocol.records.kernel import first_at_or_after
+
+    stamped = batch.is_log_append_time
+    found = first_at_or_after(
+        batch.decompressed(),
+        batch.record_count,
+        batch.base_timestamp,
+        ANY_TIME if stamped else timestamp,
+        start_offset - batch.base_offset,
+    )
+    if found is None:
+        return None
+    return batch.max_timestamp if stamped else found[0], batch.base_offset + found[1]
