@@ -90,8 +90,11 @@ class Connection:
 
     @property
     def waits_for_peer(self) -> bool:
-        """Nothing happens before the peer sends a request or takes more of an answer."""
-        return self._writing or not self.busy
+        """Nothing happens before the peer sends a request or takes more of an answer.
+
+        Or it has sent more behind a request that waits: then a lost peer is not noticed.
+        """
+        return self._writing or not self.busy or (self._pending is not None and not self._reading)
 
     def finish(self) -> None:
         """Close when what was received whole is answered; at once when there is nothing."""

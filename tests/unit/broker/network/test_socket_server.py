@@ -88,6 +88,24 @@ async def test_a_peer_that_takes_nothing_of_its_answer_is_idle() -> None:
         stuck.close()
 
 
+async def test_a_peer_lost_behind_a_waiting_request_and_more_is_found_by_its_idle_time() -> None:
+    async with served(max_idle_ms=60_000) as running:
+        lost = await running.client()
+        await lost.send(frame(b"p"))
+        await running.until(lambda: len(running.handler.pending) == 1)
+        await lost.send(frame(b"emore"))
+        lost.close()
+        running.clock.advance(61_000)
+
+        def found() -> bool:
+            running.server.scan()
+            return running.server.open_connections == 0
+
+        await running.until(found)
+        assert running.handler.pending[0].abandoned
+        running.handler.pending[0].answer(b"too late")
+
+
 async def test_a_peer_that_takes_its_answer_slowly_is_not_idle() -> None:
     async with served(max_idle_ms=60_000, send_buffer_bytes=4096) as running:
         running.handler.slices = [[b"head", Slice(bytes(1 << 20))]]
