@@ -8,12 +8,21 @@ import gc
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any, Final
 
 import click
 
 from config.definition import ConfigError
 
+OPTIONS: Final = {
+    "listen": ("listeners", "PLAINTEXT://{}"),
+    "data_dir": ("log.dirs", "{}"),
+    "metrics": ("tidelog.metrics.listener", "{}"),
+    "log_format": ("tidelog.log.format", "{}"),
+}
+"""Settings that have an option of their own, and how its value becomes theirs."""
+OVERRIDE: Final = "--override"
 EXIT_CONFIG: Final = 2
 EXIT_FAILED: Final = 1
 
@@ -31,28 +40,33 @@ def command(properties: str | None, override: tuple[str, ...], **flags: str | No
     Settings are Kafka's own: from the file, then TIDELOG_… environment variables, then options.
     """
     gc.disable()  # Nothing made while starting is garbage; the broker turns it on when it serves.
-    settings = (
-        ("listeners", "PLAINTEXT://{}", flags["listen"]),
-        ("log.dirs", "{}", flags["data_dir"]),
-        ("tidelog.metrics.listener", "{}", flags["metrics"]),
-        ("tidelog.log.format", "{}", flags["log_format"]),
-    )
+    settings = [(key, form, flags[option]) for option, (key, form) in OPTIONS.items()]
     overrides = [*override]
     if flags["listen"]:
         # One listener now: what a file says of several no longer fits, and clients would be sent
         # to an address that is not served.
         overrides = ["advertised.listeners=", "inter.broker.listener.name=", *overrides]
     overrides += [f"{key}={form.format(value)}" for key, form, value in settings if value]
-    sys.exit(run(properties, overrides))
+    options = {OPTIONS[name][0]: _spelled(name) for name, value in flags.items() if value}
+    sys.exit(run(properties, overrides, options))
 
 
-def run(properties: str | None, overrides: list[str]) -> int:
-    """Run the broker with these settings; the exit code."""
+def _spelled(option: str) -> str:
+    return "--" + option.replace("_", "-")
+
+
+def run(properties: str | None, overrides: list[str], options: Mapping[str, str]) -> int:
+    """Run the broker with these settings; the exit code.
+
+    `options` says which settings came from an option of their own: a refusal names that one.
+    """
     from config.loading import load
 
     try:
         config = load(properties, os.environ, overrides)
     except ConfigError as error:
+        if error.source == OVERRIDE:
+            error.source = options.get(error.key, OVERRIDE)
         return _refused(error, EXIT_CONFIG)
     import asyncio
 

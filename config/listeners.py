@@ -84,25 +84,22 @@ def check_listeners(key: str, endpoints: Sequence[Endpoint], protocols: Mapping[
         if other is not endpoint and not _may_share_port(other, endpoint):
             raise ConfigError(key, texts, "Each listener must have a different port")
     for endpoint in endpoints:
-        _check_protocol(endpoint.name, protocols)
+        protocol = protocols.get(endpoint.name)
+        if protocol is None:
+            reason = f"No security protocol defined for listener {endpoint.name}"
+            raise ConfigError("listener.security.protocol.map", None, reason)
+        if protocol != "PLAINTEXT":
+            raise ConfigError(
+                key,
+                texts,
+                f"TLS and SASL are not built yet, and listener {endpoint.name} is mapped to "
+                f"{protocol}: map it to PLAINTEXT in listener.security.protocol.map",
+            )
 
 
 def _may_share_port(first: Endpoint, second: Endpoint) -> bool:
     """Two hosts of which one is IPv6 and the other is not (KIP-797), or two named addresses."""
     return bool(first.host and second.host) and (":" in first.host) != (":" in second.host)
-
-
-def _check_protocol(name: str, protocols: Mapping[str, str]) -> None:
-    key = "listener.security.protocol.map"
-    protocol = protocols.get(name)
-    if protocol is None:
-        raise ConfigError(key, None, f"No security protocol defined for listener {name}")
-    if protocol != "PLAINTEXT":
-        raise ConfigError(
-            key,
-            f"{name}:{protocol}",
-            "TLS and SASL are not built yet: map this listener to PLAINTEXT",
-        )
 
 
 def check_advertised(

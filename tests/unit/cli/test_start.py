@@ -97,7 +97,8 @@ def test_a_file_gives_settings_that_options_override(start: Start, tmp_path: Pat
         (["--override", "log.segment.bytes=x"], 2, "log.segment.bytes=x (--override)"),
         (["--override", "nonsense"], 2, "KEY=VALUE"),
         (["/no/such/file"], 2, "/no/such/file"),
-        (["--listen", "nowhere"], 2, "listeners"),
+        (["--listen", "nowhere"], 2, "listeners=nowhere (--listen)"),
+        (["--metrics", "x", "--listen", ":0"], 2, "tidelog.metrics.listener=x (--metrics)"),
         (["--data-dir", "/proc/none", "--listen", "127.0.0.1:0"], 1, "/proc/none"),
     ],
 )

@@ -59,7 +59,7 @@ def test_every_ordered_pair_is_of_settings(low: str, high: str) -> None:
         ({"max.connections.per.ip.overrides": "x"}, "max.connections.per.ip.overrides", "parse"),
         ({"tidelog.metrics.listener": "x"}, "tidelog.metrics.listener", "parse"),
         ({"listeners": ""}, "listeners", "at least one listener"),
-        ({"listeners": "SSL://:1"}, "listener.security.protocol.map", "not built yet"),
+        ({"listeners": "SSL://:1"}, "listeners", "listener SSL is mapped to SSL"),
         ({"listeners": "PLAINTEXT://0.0.0.0:1"}, "listeners", "nonroutable"),
         ({"advertised.listeners": "OUT://a:1"}, "advertised.listeners", "subset"),
         (
