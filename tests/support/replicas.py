@@ -179,10 +179,11 @@ class ReplicaBroker:
         index: int = 0,
         values: Sequence[bytes] = (b"v",),
         acks: int = 1,
+        codec: int = 0,
         **batch: Unpack[BatchFields],
     ) -> AppendResult:
         """Append one batch straight to the partition."""
-        records = records_of(*values, now_ms=self.clock.now_ms(), **batch)
+        records = records_of(*values, now_ms=self.clock.now_ms(), codec=codec, **batch)
         return self.replicas.append(self.partition(topic, index), records, acks)
 
     def turn(self) -> None:
