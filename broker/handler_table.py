@@ -77,12 +77,11 @@ def make_handlers(services: Services) -> Mapping[ApiKey, Handler]:
 def _data_handlers(services: Services) -> dict[ApiKey, Any]:
     replicas = services.replicas
     config = services.config
+    for_batches, for_searches = (
+        FewAtOnce(services.workers, HEAVY_BATCHES_AT_ONCE) for _ in range(2)
+    )
     return {
-        ApiKey.PRODUCE: partial(
-            handle_produce,
-            replicas=replicas,
-            workers=FewAtOnce(services.workers, HEAVY_BATCHES_AT_ONCE),
-        ),
+        ApiKey.PRODUCE: partial(handle_produce, replicas=replicas, workers=for_batches),
         ApiKey.FETCH: partial(
             handle_fetch,
             replicas=replicas,
@@ -90,7 +89,7 @@ def _data_handlers(services: Services) -> dict[ApiKey, Any]:
             clock=services.clock,
             fetch_max_bytes=config.live(network.FETCH_MAX_BYTES),
         ),
-        ApiKey.LIST_OFFSETS: partial(handle_list_offsets, replicas=replicas),
+        ApiKey.LIST_OFFSETS: partial(handle_list_offsets, replicas=replicas, workers=for_searches),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: partial(handle_offset_for_leader_epoch, replicas=replicas),
         ApiKey.DELETE_RECORDS: partial(handle_delete_records, replicas=replicas),
         ApiKey.DESCRIBE_PRODUCERS: partial(handle_describe_producers, replicas=replicas),

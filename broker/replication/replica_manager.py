@@ -17,7 +17,11 @@ from broker.replication.delayed_produce import DelayedProduce
 from broker.replication.fetch_session import Reads
 from broker.replication.leadership import leadership_outcome, stop_outcome
 from broker.replication.meters import BrokerTopicMeters
-from broker.replication.offset_lookup import TimestampOffsetEpoch, look_up_offset
+from broker.replication.offset_lookup import (
+    OffsetQuestion,
+    TimestampOffsetEpoch,
+    look_up_offset,
+)
 from broker.replication.partition import Partition
 from broker.replication.partition_reader import PartitionReader
 from broker.replication.purgatories import Purgatories
@@ -31,8 +35,9 @@ from protocol.model import ZERO_TOPIC_ID, TopicPartition
 from runtime.clock import Clock
 from storage.errors import StorageError
 from storage.jobs import Job
+from storage.log.offsets import LogTimeSearch
 from storage.log.partition_log import PartitionLog
-from storage.log.results import AppendResult, Origin, ReadBound
+from storage.log.results import AppendResult, Origin
 from storage.log.validator import Prepared
 from storage.log_manager import LogManager
 
@@ -229,18 +234,16 @@ class ReplicaManager:
 
     def list_offset(
         self,
-        topic_partition: TopicPartition,
-        timestamp: int,
-        bound: ReadBound,
-        current_leader_epoch: int,
+        question: OffsetQuestion,
+        searched: LogTimeSearch | None = None,
         *,
-        leader_only: bool,
-    ) -> TimestampOffsetEpoch:
-        """(timestamp, offset, leader epoch) of a time or a special timestamp; KafkaError."""
-        partition = self.hosted(topic_partition)
-        log = partition.fenced_log(current_leader_epoch, leader_only)
+        at_once: bool = True,
+    ) -> TimestampOffsetEpoch | LogTimeSearch:
+        """The answer to a question, or what to search before; see `look_up_offset`. KafkaError."""
+        partition = self.hosted(question.topic_partition)
+        log = partition.fenced_log(question.current_leader_epoch, question.leader_only)
         try:
-            return look_up_offset(partition, log, timestamp, bound)
+            return look_up_offset(partition, log, question, searched, at_once=at_once)
         except StorageError as error:
             raise self.storage_failed(error) from error
 

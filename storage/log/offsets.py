@@ -32,19 +32,32 @@ class LogTimeSearch:
         self.timestamp = search.timestamp
         self.found: FoundByTime | None = None
 
-    def run(self, *, at_once: bool = False) -> None:
-        """Search; in any thread, unless `at_once`, which raises TooFar where it would be long."""
-        self.found = self._search.run(at_once=at_once)
+    def run_at_once(self) -> None:
+        """Search; TooFar where that would be long for the loop."""
+        self.found = self._search.run_at_once()
+
+    def take_along(self) -> None:
+        """Be ready for another thread; on the loop."""
+        self._search.take_along()
+
+    def run(self) -> None:
+        """Search, after `take_along`; in any thread."""
+        self.found = self._search.run()
 
     def release(self) -> None:
-        """Let the file go; on the loop."""
+        """Let the file go; on the loop, also while another thread runs the search."""
         self._search.release()
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the log was cut or taken away since: what the search met says nothing."""
+        return self._log.generation != self._generation
 
     def is_valid(self, log: "PartitionLog") -> bool:
         """Whether this is still the log that was searched, and the record in it."""
         return (
             log is self._log
-            and log.generation == self._generation
+            and not self.disturbed
             and (self.found is None or self.found[1] >= log.log_start_offset)
         )
 

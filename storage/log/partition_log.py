@@ -237,10 +237,8 @@ class PartitionLog:
         """The first record with a timestamp ≥ this one, at or after the log start; None if none."""
         search = offsets.search_from(self, timestamp)
         while search is not None:
-            try:
-                search.run()
-            finally:
-                search.release()
+            search.take_along()
+            search.run()
             if search.found is not None:
                 return TimestampOffset(*search.found)
             search = offsets.search_from(self, timestamp, search.base_offset)

@@ -148,10 +148,8 @@ class SegmentReader:
     def find_offset_by_timestamp(self, timestamp: int, start_offset: int) -> FoundByTime | None:
         """(timestamp, offset, leader epoch) of the first record at or after both; None if none."""
         search = self.plan_time_search(timestamp, start_offset)
-        try:
-            return search.run()
-        finally:
-            search.release()
+        search.take_along()
+        return search.run()
 
     def plan_time_search(self, timestamp: int, start_offset: int) -> TimeSearch:
         """The search for the first record at or after both; to be released."""

@@ -2,8 +2,9 @@
 
 The indexes say where to begin; from there batches are passed over by header until one may hold the
 record, and that one is decompressed. Both can be long, so the loop does no more than a few
-kilobytes of it itself. The slice keeps the descriptor open meanwhile; whoever planned the search
-releases it. Source: LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp (4.3).
+kilobytes of it itself. Whoever planned the search releases it, at any time: one that a worker runs
+was given a descriptor of its own, which whoever takes it first closes.
+Source: LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp (4.3).
 """
 
 from typing import Final
@@ -28,22 +29,51 @@ class TooFar(Exception):
 class TimeSearch:
     """For the first record at or after both a timestamp and an offset."""
 
-    __slots__ = ("_disk", "_slice", "_start_offset", "timestamp")
+    __slots__ = ("_disk", "_own", "_slice", "_start_offset", "timestamp")
 
     def __init__(self, disk: Disk, place: FileSlice, timestamp: int, start_offset: int) -> None:
         """`place`: from the batch to begin with to the end of the segment."""
         self._disk = disk
         self._slice = place
         self._start_offset = start_offset
+        self._own: list[int] = []
         self.timestamp = timestamp
 
-    def run(self, *, at_once: bool = False) -> FoundByTime | None:
-        """The record; None if the segment has none.
+    def run_at_once(self) -> FoundByTime | None:
+        """The record; None if the segment has none. TooFar instead of walking far or unpacking."""
+        return self._run(self._slice.fd, at_once=True)
 
-        `at_once` raises TooFar instead of walking far or decompressing anything.
-        """
+    def take_along(self) -> None:
+        """Be ready for another thread; on the loop."""
+        self._own.append(self._disk.dup(self._slice.fd))
+        self._slice.release()
+
+    def run(self) -> FoundByTime | None:
+        """The record; None if the segment has none, or the search was released before."""
+        fd = self._take_own()
+        if fd is None:
+            return None
+        try:
+            return self._run(fd, at_once=False)
+        finally:
+            self._disk.close(fd)
+
+    def release(self) -> None:
+        """Let the file go, now or when a run that has begun ends; on the loop."""
+        self._slice.release()
+        fd = self._take_own()
+        if fd is not None:
+            self._disk.close(fd)
+
+    def _take_own(self) -> int | None:
+        try:
+            return self._own.pop()
+        except IndexError:
+            return None
+
+    def _run(self, fd: int, *, at_once: bool) -> FoundByTime | None:
         place, timestamp, start_offset = self._slice, self.timestamp, self._start_offset
-        fd, begin = place.fd, place.position
+        begin = place.position
 
         def read(size: int, position: int) -> bytes:
             return self._disk.pread(fd, size, position)
@@ -63,10 +93,6 @@ class TimeSearch:
             if found is not None:
                 return *found, header.leader_epoch
         return None
-
-    def release(self) -> None:
-        """Let the file go; on the loop."""
-        self._slice.release()
 
 
 def _first_in_batch(
