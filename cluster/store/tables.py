@@ -333,4 +333,6 @@ def _cannot_open(file: str, error: Exception) -> str:
         return f"{file} is in use by another process: stop it, or point log.dirs elsewhere"
     if "not a database" in text or "malformed" in text:
         return f"{file} is damaged ({text}): restore it from a backup of {directory}"
+    if "full" in text:
+        return f"cannot open {file} ({text}): free some space on the disk of {directory}"
     return f"cannot open {file} ({text}): check that this user may write {directory}, and its space"

@@ -56,7 +56,11 @@ class Wire:
         if receive_buffer_bytes is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         self.socket.settimeout(PATIENCE_S)
-        self.socket.connect((host, int(port)))
+        try:
+            self.socket.connect((host, int(port)))
+        except OSError:
+            self.socket.close()
+            raise
         self._correlation_ids = itertools.count(1)
 
     def __enter__(self) -> "Wire":
