@@ -110,6 +110,8 @@ class Message(metaclass=MessageMeta):
         from protocol.schema.compiler import compile_constructor
 
         cls = self.__class__
+        if not cls.__fields__ and not cls.valid_versions:
+            raise TypeError(f"{cls.__name__} is a base of messages, not one of them")
         constructor = compile_constructor(cls)
         cls.__init__ = constructor  # type: ignore[method-assign]  # from now on
         constructor(self, **values)

@@ -10,6 +10,7 @@ from protocol.schema.message import (
     Failure,
     Message,
     Request,
+    Response,
     request_type,
 )
 from tests.unit.protocol.schema.toys import Crowd, Empty, Inner, Parcel, Toy
@@ -172,3 +173,10 @@ def test_only_imported_apis_are_in_the_registry() -> None:
     assert request_type(4) is None
     for key in REQUESTS:
         assert request_type(key) is REQUESTS[key]
+
+
+@pytest.mark.parametrize("base", [Message, Request, Response])
+def test_a_base_of_messages_is_none_itself(base: type[Message]) -> None:
+    """Its compiled constructor would serve every message that has none yet."""
+    with pytest.raises(TypeError, match="base of messages"):
+        base()
