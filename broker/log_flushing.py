@@ -4,6 +4,7 @@ Closing a log syncs what is left of it, which costs milliseconds for each of its
 logs closed in a row take a quarter of a minute, flushed by ten threads first a few seconds.
 """
 
+import logging
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -12,6 +13,8 @@ from broker.jobs import JobRunner
 from runtime.blocking import Workers
 from storage.jobs import NO_DELAY_MS, Job, Work
 from storage.log.partition_log import PartitionLog
+
+_log = logging.getLogger(__name__)
 
 JOB: Final = "flush-logs-at-shutdown"
 FLUSHED_TOGETHER: Final = 64
@@ -27,5 +30,14 @@ async def flush_all(logs: Sequence[PartitionLog], jobs: JobRunner, workers: Work
 
 
 def _works(logs: Sequence[PartitionLog], now_ms: int) -> list[Work]:
-    works = (log.plan_flush(now_ms) for log in logs)
-    return [work for work in works if work is not None]
+    works: list[Work] = []
+    for log in logs:
+        try:
+            work = log.plan_flush(now_ms)
+        except OSError as error:
+            # Out of descriptors: what is planned is done, the rest is synced as its log is closed.
+            _log.warning("%s Flush put off: %s", log.prefix, error)
+            break
+        if work is not None:
+            works.append(work)
+    return works

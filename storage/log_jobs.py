@@ -13,6 +13,7 @@ slices of SLICE logs, each a work of its own, so that other callbacks get their 
 Source: LogManager.scala (startup).
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -23,6 +24,8 @@ from storage.log.deletion import MOST_SEGMENTS
 from storage.log.partition_log import PartitionLog
 from storage.log_directory import LogDirectory, Offsets
 from storage.log_manager import DELETE_LOGS, LogManager
+
+logger = logging.getLogger(__name__)
 
 Live = Callable[[], int]
 
@@ -194,7 +197,12 @@ class LogJobs:
                 log.recovery_point < log.log_end_offset
                 and now_ms - log.flusher.last_flush_ms >= log.config.flush_ms
             ):
-                work = log.plan_flush(now_ms)
+                try:
+                    work = log.plan_flush(now_ms)
+                except OSError as error:
+                    # Out of descriptors: the works planned so far give theirs back soon.
+                    logger.warning("%s Flush put off: %s", log.prefix, error)
+                    break
                 if work is not None:
                     works.append(work)
         return works

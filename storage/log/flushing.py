@@ -22,6 +22,7 @@ from protocol.model import ZERO_TOPIC_ID
 from storage.jobs import NO_DELAY_MS, Job, Work
 from storage.partition_metadata import sync_topic_id
 from storage.producer.snapshot import sync_snapshot
+from storage.segment.file_set import FlushWork as SegmentFlush
 
 if TYPE_CHECKING:
     from storage.log.partition_log import PartitionLog
@@ -104,11 +105,7 @@ class Flusher:
         steps: list[Callable[[], None]] = []
         if self._is_new and log.topic_id != ZERO_TOPIC_ID:
             steps.append(partial(sync_topic_id, disk, directory))
-        steps += [
-            segment.flush_work()
-            for segment in log.segments.since(log.recovery_point)
-            if segment.base_offset < end_offset or self._cut
-        ]
+        steps += self._of_segments(end_offset)
         epochs = log.epochs.flush_work()
         if epochs is not None:
             steps.append(epochs)
@@ -120,6 +117,20 @@ class Flusher:
             steps.append(partial(disk.fsync_dir, log_dir))
         self._new_names = self._is_new = self._cut = False
         return steps
+
+    def _of_segments(self, end_offset: int) -> list[SegmentFlush]:
+        """What each segment has to sync; none keeps its descriptors when one can get none."""
+        log = self._log
+        works: list[SegmentFlush] = []
+        try:
+            for segment in log.segments.since(log.recovery_point):
+                if segment.base_offset < end_offset or self._cut:
+                    works.append(segment.flush_work())
+        except BaseException:
+            for work in works:
+                work.discard()
+            raise
+        return works
 
     def put_off(self, steps: list[Callable[[], None]]) -> Sequence[Job]:
         """These could not be done now; the job that tries again."""

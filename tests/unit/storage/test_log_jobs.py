@@ -1,5 +1,7 @@
 """Periodic work over many logs."""
 
+import errno
+
 from config.topic_config import LogConfig
 from protocol.model import TopicPartition
 from storage.jobs import PeriodicJob
@@ -7,6 +9,7 @@ from storage.log.deletion import MOST_SEGMENTS
 from storage.log_jobs import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, SLICE
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, PARTITION, START_MS, TOPIC_ID, LogHarness
+from tests.support.record_batches import batch_at
 
 KAFKAS_NAMES = {
     "kafka-log-retention",
@@ -78,6 +81,27 @@ def test_only_logs_older_than_their_flush_ms_are_flushed() -> None:
     work.work()
     work.commit()
     assert harness.log.flushed_end_offset == 1
+
+
+def test_flushes_that_were_planned_are_not_lost_with_the_log_that_finds_no_descriptor() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk, LogConfig(flush_ms=100, segment_bytes=150))
+    other = harness.manager.get_or_create(
+        TopicPartition("other", 0), TOPIC_ID, LogConfig(flush_ms=100), START_MS
+    )
+    for value in (b"x" * 60, b"y" * 60):
+        harness.append([value])
+    other.append_as_leader(memoryview(batch_at(0).view), 0, START_MS)
+    disk.fail("open", errno.EMFILE, path_ends="other-0/00000000000000000000.index", times=9)
+    (work,) = harness.jobs.plan_flushes(START_MS + 100)
+    disk.clear_failures()
+    work.work()
+    work.commit()
+    assert harness.log.flushed_end_offset == 2
+    (work,) = harness.jobs.plan_flushes(START_MS + 200)
+    work.work()
+    work.commit()
+    assert other.flushed_end_offset == 1
 
 
 def test_retention_works_through_all_logs_in_slices_and_drops_much_in_turns() -> None:

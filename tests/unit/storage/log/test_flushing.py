@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from config.topic_config import LogConfig
 from storage.errors import StorageError
 from storage.log.flushing import FLUSH_LOG
 from tests.support.fault_disk import FaultDisk
@@ -78,6 +79,19 @@ def test_a_flush_that_cannot_even_be_planned_hinders_no_later_one() -> None:
     disk.clear_failures()
     harness.flush()
     assert harness.log.flushed_end_offset == 1
+
+
+def test_a_plan_that_finds_too_few_descriptors_gives_back_those_it_had() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk, LogConfig(segment_bytes=150))
+    for value in (b"x" * 60, b"y" * 60, b"z" * 60):
+        harness.append([value])
+    before = disk.open_count
+    last = f"{2:020}.index"
+    disk.fail("open", errno.EMFILE, path_ends=last, times=9)
+    with pytest.raises(OSError, match="injected"):
+        harness.log.plan_flush(START_MS)
+    assert disk.open_count <= before
 
 
 def test_closing_does_what_a_put_off_flush_owes() -> None:
