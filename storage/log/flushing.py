@@ -121,15 +121,20 @@ class Flusher:
     def _of_segments(self, end_offset: int) -> list[SegmentFlush]:
         """What each segment has to sync; none keeps its descriptors when one can get none."""
         log = self._log
+        wanted = [
+            segment
+            for segment in log.segments.since(log.recovery_point)
+            if segment.base_offset < end_offset or self._cut
+        ]
         works: list[SegmentFlush] = []
-        try:
-            for segment in log.segments.since(log.recovery_point):
-                if segment.base_offset < end_offset or self._cut:
-                    works.append(segment.flush_work())
-        except BaseException:
-            for work in works:
-                work.discard()
-            raise
+        for segment in wanted:
+            try:
+                work = segment.flush_work()
+            except BaseException:
+                for planned in works:
+                    planned.discard()
+                raise
+            works.append(work)
         return works
 
     def put_off(self, steps: list[Callable[[], None]]) -> Sequence[Job]:

@@ -9,6 +9,7 @@ from storage.errors import StorageError
 from storage.log.flushing import FLUSH_LOG
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, START_MS, TOPIC_ID, LogHarness
+from tests.support.record_batches import batch_at
 
 
 def test_a_first_flush_makes_everything_durable_names_included() -> None:
@@ -84,8 +85,10 @@ def test_a_flush_that_cannot_even_be_planned_hinders_no_later_one() -> None:
 def test_a_plan_that_finds_too_few_descriptors_gives_back_those_it_had() -> None:
     disk = FaultDisk()
     harness = LogHarness(disk, LogConfig(segment_bytes=150))
-    for value in (b"x" * 60, b"y" * 60, b"z" * 60):
-        harness.append([value])
+    for _ in range(3):  # one a segment; the flushes that rolling asks for are not run
+        record = batch_at(0, value=b"x" * 60)
+        harness.log.append_as_leader(memoryview(record.view), 0, START_MS)
+    assert harness.log.segment_count == 3
     before = disk.open_count
     last = f"{2:020}.index"
     disk.fail("open", errno.EMFILE, path_ends=last, times=9)
