@@ -7,9 +7,10 @@ read followers, v12 divergence told to followers, v13 topics by id (unknown: 100
 every request of the session), v16 the current leader and its endpoint.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
-from broker.context import HandlerResult, Parked, RequestContext
+from broker.context import HandlerResult, Parked, Reply, RequestContext
 from broker.replication.delayed_fetch import FetchParams
 from broker.replication.fetch_session import FetchContext, Reads
 from broker.replication.fetch_session_cache import FetchSessionCache, FetchSessionRequest
@@ -18,6 +19,7 @@ from broker.replication.partition_read import PartitionRead
 from broker.replication.partition_reader import is_satisfied
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.wanted_partition import WantedKey, WantedPartition
+from broker.turns import PARTITIONS_PER_TURN, NextTurn, reply_of, sliced
 from cluster.metadata_cache import MetadataCache
 from config.definition import Live
 from protocol.errors import ErrorCode, KafkaError
@@ -29,6 +31,7 @@ from protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
+    FetchTopic,
     LeaderIdAndEpoch,
     PartitionData,
 )
@@ -56,19 +59,75 @@ def handle_fetch(
     clock: Clock,
     fetch_max_bytes: Live[int],
 ) -> HandlerResult:
-    """Read now, or park until `min_bytes` are there, an error is, or `max_wait_ms` are over."""
+    """Read now, or park until `min_bytes` are there, an error is, or `max_wait_ms` are over.
+
+    Few partitions are worked through in one go, many in turns of PARTITIONS_PER_TURN.
+    """
+    limits = clock.now_ms(), fetch_max_bytes()
+    named: dict[WantedKey, WantedPartition] = {}
+    count = 0
+    for topic in request.topics:
+        count += len(topic.partitions)
+        if count > PARTITIONS_PER_TURN:
+            return _begin_in_turns(context, request, replicas, sessions, limits)
+        _name(topic, topic.partitions, named, context.header.api_version, replicas.metadata)
+    fetching = _begin(context, request, named, replicas, sessions, limits)
+    if isinstance(fetching, FetchResponse):
+        return fetching
+    if len(fetching.wanted) > PARTITIONS_PER_TURN:
+        return fetching.in_turns()
+    return fetching.at_once()
+
+
+async def _begin_in_turns(
+    context: RequestContext,
+    request: FetchRequest,
+    replicas: ReplicaManager,
+    sessions: FetchSessionCache,
+    limits: tuple[int, int],
+) -> Reply:
+    """All of a fetch that names many partitions."""
+    named: dict[WantedKey, WantedPartition] = {}
+    for topic in request.topics:
+        for some in sliced(topic.partitions, PARTITIONS_PER_TURN):
+            _name(topic, some, named, context.api_version, replicas.metadata)
+            await NextTurn()
+    fetching = _begin(context, request, named, replicas, sessions, limits)
+    return fetching if isinstance(fetching, FetchResponse) else await fetching.in_turns()
+
+
+def _begin(
+    context: RequestContext,
+    request: FetchRequest,
+    named: dict[WantedKey, WantedPartition],
+    replicas: ReplicaManager,
+    sessions: FetchSessionCache,
+    limits: tuple[int, int],
+) -> "_Fetching | FetchResponse":
+    """The fetch of what is wanted, by request and session; a response where that is refused.
+
+    `limits` are the time of the request and the most bytes of an answer.
+    """
+    now_ms, most_bytes = limits
     version = context.header.api_version
-    session_request = _session_request(request, version, replicas.metadata)
+    by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
+    forgotten: list[WantedKey] = [
+        (topic.topic_id, index) if by_id else TopicPartition(topic.topic, index)
+        for topic in request.forgotten_topics_data
+        for index in topic.partitions
+    ]
+    replica_id = request.fetching_replica_id
+    asked = FetchSessionRequest(
+        request.session_id, request.session_epoch, named, forgotten, by_id, replica_id >= 0
+    )
     try:
-        fetch = sessions.begin(session_request, clock.now_ms())
+        fetch = sessions.begin(asked, now_ms)
     except KafkaError as error:
         # Such an answer names no session and no partition, whatever was asked.
         return FetchResponse(error_code=error.code)
-    wanted = fetch.wanted
-    if session_request.uses_topic_ids:
-        _resolve_again(wanted, replicas.metadata)
-    replica_id = request.fetching_replica_id
-    max_bytes = min(request.max_bytes, fetch_max_bytes())
+    if by_id:
+        _resolve_again(fetch.wanted, replicas.metadata)
+    max_bytes = min(request.max_bytes, most_bytes)
     params = FetchParams(
         replica_id,
         request.max_wait_ms,
@@ -77,45 +136,31 @@ def handle_fetch(
         reader_bound(replica_id, request.isolation_level == IsolationLevel.READ_COMMITTED),
         replica_id >= 0 or (replica_id == -1 and version < FIRST_VERSION_READING_FOLLOWERS),
     )
-    reads = replicas.fetch(params, wanted)
-    answer = _Answer(fetch, context, replicas, replica_id)
-    if is_satisfied(params, reads):
-        return answer.response(reads)
+    return _Fetching(fetch, params, context, replicas)
+
+
+def _name(
+    topic: FetchTopic,
+    partitions: Sequence[FetchPartition],
+    named: dict[WantedKey, WantedPartition],
+    version: int,
+    metadata: MetadataCache,
+) -> None:
+    by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
+    name: str | None = topic.topic
+    if by_id:
+        image = metadata.topic_by_id(topic.topic_id)
+        name = None if image is None else image.name
+    for partition in partitions:
+        index = partition.partition
+        key = (topic.topic_id, index) if by_id else TopicPartition(topic.topic, index)
+        named[key] = _wanted_partition(name, topic.topic_id, partition)
+
+
+def release(reads: Reads) -> None:
+    """Let go of what was read."""
     for _, read in reads:
         read.release()
-    operation = replicas.wait_for_fetch(params, wanted, answer.complete, answer.parked.fail)
-    if not operation.completed:
-        answer.parked.on_abandon = operation.cancel
-    return answer.parked
-
-
-def _session_request(
-    request: FetchRequest, version: int, metadata: MetadataCache
-) -> FetchSessionRequest:
-    by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
-    wanted: dict[WantedKey, WantedPartition] = {}
-    for topic in request.topics:
-        name: str | None = topic.topic
-        if by_id:
-            image = metadata.topic_by_id(topic.topic_id)
-            name = None if image is None else image.name
-        for partition in topic.partitions:
-            index = partition.partition
-            key = (topic.topic_id, index) if by_id else TopicPartition(topic.topic, index)
-            wanted[key] = _wanted_partition(name, topic.topic_id, partition)
-    forgotten: list[WantedKey] = [
-        (topic.topic_id, index) if by_id else TopicPartition(topic.topic, index)
-        for topic in request.forgotten_topics_data
-        for index in topic.partitions
-    ]
-    return FetchSessionRequest(
-        request.session_id,
-        request.session_epoch,
-        wanted,
-        forgotten,
-        by_id,
-        request.fetching_replica_id >= 0,
-    )
 
 
 def _wanted_partition(
@@ -142,42 +187,105 @@ def _resolve_again(wanted: list[WantedPartition], metadata: MetadataCache) -> No
                 one.topic_partition = TopicPartition(image.name, one.partition)
 
 
-class _Answer:
-    """Turns the reads of one fetch into its response, now or once it was parked."""
+class _Fetching:
+    """One fetch from its first read to its response, now or once it was parked."""
 
-    __slots__ = ("_context", "_fetch", "_replica_id", "_replicas", "parked")
+    __slots__ = ("_context", "_fetch", "_params", "_parked", "_replicas", "wanted")
 
     def __init__(
         self,
         fetch: FetchContext,
+        params: FetchParams,
         context: RequestContext,
         replicas: ReplicaManager,
-        replica_id: int,
     ) -> None:
         self._fetch = fetch
+        self._params = params
         self._context = context
         self._replicas = replicas
-        self._replica_id = replica_id
-        self.parked = Parked()
+        self.wanted = fetch.wanted
 
-    def complete(self, reads: Reads) -> None:
-        """Answer the parked request."""
-        self.parked.on_abandon = None
-        self.parked.complete(self.response(reads))
+    def at_once(self) -> HandlerResult:
+        """Read, then answer or wait."""
+        params, replicas = self._params, self._replicas
+        reads = replicas.fetch(params, self.wanted)
+        if is_satisfied(params, reads):
+            return self.response(reads)
+        release(reads)
+        parked = self._parked = Parked()
+        operation = replicas.wait_for_fetch(params, self.wanted, self._complete, parked.fail)
+        if not operation.completed:
+            parked.on_abandon = operation.cancel
+        return parked
+
+    def _complete(self, reads: Reads) -> None:
+        self._parked.on_abandon = None
+        self._parked.complete(self.response(reads))
+
+    async def in_turns(self) -> Reply:
+        """Read, wait if need be and read again, answer; all with turns for others between."""
+        reads: Reads = []
+        try:
+            await self._read_in_turns(reads)
+            if not is_satisfied(self._params, reads):
+                release(reads)
+                reads.clear()
+                await reply_of(self._enough())
+                await self._read_in_turns(reads)
+            response, news = self._begun(reads)
+            for some in sliced(news, PARTITIONS_PER_TURN):
+                await NextTurn()
+                self._fill(response, some)
+        except BaseException:
+            release(reads)
+            raise
+        return response
+
+    async def _read_in_turns(self, reads: Reads) -> None:
+        taken_bytes = 0
+        for some in sliced(self.wanted, PARTITIONS_PER_TURN):
+            await NextTurn()
+            found = self._replicas.fetch(self._params, some, taken_bytes)
+            reads += found
+            taken_bytes += sum([read.nbytes for _, read in found])
+
+    def _enough(self) -> Parked:
+        """Replies when it is time to read again."""
+        parked = self._parked = Parked()
+        operation = self._replicas.wait_for_fetch(
+            self._params, self.wanted, self._due, parked.fail, read=False
+        )
+        if not operation.completed:
+            parked.on_abandon = operation.cancel
+        return parked
+
+    def _due(self, _: Reads) -> None:
+        self._parked.on_abandon = None
+        self._parked.complete(None)
 
     def response(self, reads: Reads) -> FetchResponse:
         """The response, which owns the records of the reads from now on."""
+        response, news = self._begun(reads)
+        if news:
+            self._fill(response, news)
+        return response
+
+    def _begun(self, reads: Reads) -> tuple[FetchResponse, Reads]:
         error, session_id, news = self._fetch.finish(reads)
         if error is not ErrorCode.NONE:
-            for _, read in reads:
-                read.release()
-            return FetchResponse(error_code=error, session_id=session_id)
-        response = FetchResponse(session_id=session_id)
-        if not news:
-            return response
+            release(reads)
+            return FetchResponse(error_code=error, session_id=session_id), []
+        return FetchResponse(session_id=session_id), news
+
+    def _fill(
+        self, response: FetchResponse, news: Sequence[tuple[WantedPartition, PartitionRead]]
+    ) -> None:
         topic: FetchableTopicResponse | None = None
         last_name: str | None = None
         last_id = ZERO_TOPIC_ID
+        if response.responses:
+            topic = response.responses[-1]
+            last_name, last_id = topic.topic, topic.topic_id
         leaders: set[int] = set()
         tells_leader = self._context.api_version >= FIRST_VERSION_WITH_CURRENT_LEADER
         for wanted, read in news:
@@ -196,12 +304,12 @@ class _Answer:
                 data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
                 leaders.add(leader)
         if leaders:
-            response.node_endpoints = self._endpoints(leaders)
-        return response
+            told = {node.node_id for node in response.node_endpoints}
+            response.node_endpoints += self._endpoints(leaders - told)
 
     def _count(self, topic: str, nbytes: int) -> None:
         meters = self._replicas.meters.topic(topic)
-        if self._replica_id > CONSUMER_REPLICA_ID:
+        if self._params.replica_id > CONSUMER_REPLICA_ID:
             meters.replication_bytes_out += nbytes
         else:
             meters.bytes_out += nbytes

@@ -3,8 +3,8 @@
 Codes in the order in which they are looked for: 100 unknown topic id, 3 unknown partition, 87/2/76
 shape of the batch, 53/49 transactional, 21 acks, 17 internal topic, then the partition's: 6 leader,
 19 in-sync set, 10/2/32/87/… log. A small request is worked off in this call; one of more than a
-megabyte, or with a batch that unfolds to a lot, partition by partition in a task that yields
-between. v7 zstd, v8 record errors and texts, v10 the current leader, v13 topics by id.
+megabyte, of hundreds of partitions, or with a batch that unfolds to a lot, in a task that yields
+between partitions. v7 zstd, v8 record errors and texts, v10 the current leader, v13 topics by id.
 """
 
 from collections.abc import Sequence
@@ -22,16 +22,25 @@ from broker.context import (
 from broker.replication.delayed_produce import DelayedProduce, PendingAppend
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import EXPECTED_APPEND_ERRORS, ReplicaManager
-from broker.turns import WORK_PER_TURN_BYTES, NextTurn, reply_of
+from broker.turns import (
+    APPENDS_PER_TURN,
+    PARTITIONS_PER_TURN,
+    WORK_PER_TURN_BYTES,
+    NextTurn,
+    reply_of,
+    sliced,
+)
 from cluster.metadata_cache import INTERNAL_TOPICS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
 from protocol.model import NO_OFFSET, TopicPartition
@@ -68,6 +77,12 @@ def handle_produce(
 ) -> HandlerResult:
     """Append each batch; the answer waits for acknowledgement by replicas and disk where asked."""
     production = _Production(context, request, replicas)
+    count = 0
+    for topic in request.topic_data:
+        count += len(topic.partition_data)
+    if count > APPENDS_PER_TURN:
+        _keep_records(request)
+        return production.in_turns(workers)
     nbytes = production.collect()
     entries = production.entries
     if nbytes > WORK_PER_TURN_BYTES:
@@ -92,6 +107,7 @@ class _Production:
         "_replicas",
         "_request",
         "_response",
+        "_transactional",
         "entries",
     )
 
@@ -103,50 +119,80 @@ class _Production:
         self._replicas = replicas
         self._response = ProduceResponse()
         self._pending: list[tuple[PartitionProduceResponse, PendingAppend]] = []
+        self._transactional = False
         self.entries: list[Entry] = []
 
     def collect(self) -> int:
         """Make the answers, refuse what needs no log to be refused; returns the bytes left."""
+        nbytes = 0
+        for topic in self._request.topic_data:
+            nbytes += self._take_in(topic.partition_data, *self._open_topic(topic))
+        self._refuse_wholes()
+        return nbytes
+
+    async def in_turns(self, workers: Workers | FewAtOnce) -> Reply:
+        """All of a request with many partitions, with turns for others between."""
+        for topic in self._request.topic_data:
+            name, answers = self._open_topic(topic)
+            for some in sliced(topic.partition_data, PARTITIONS_PER_TURN):
+                self._take_in(some, name, answers)
+                await NextTurn()
+        self._refuse_wholes()
+        return await self.work_off(self.entries, workers)
+
+    def _open_topic(
+        self, topic: TopicProduceData
+    ) -> tuple[str | None, list[PartitionProduceResponse]]:
+        """Name of the topic, None if there is none, and where its answers go."""
+        name: str | None = topic.name
+        if self._context.header.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+            image = self._replicas.metadata.topic_by_id(topic.topic_id)
+            name = None if image is None else image.name
+        answers: list[PartitionProduceResponse] = []
+        self._response.responses.append(
+            TopicProduceResponse(
+                name=topic.name, topic_id=topic.topic_id, partition_responses=answers
+            )
+        )
+        return name, answers
+
+    def _take_in(
+        self,
+        partitions: Sequence[PartitionProduceData],
+        name: str | None,
+        answers: list[PartitionProduceResponse],
+    ) -> int:
         version = self._context.header.api_version
         metadata = self._replicas.metadata
         hosted = self._replicas.partitions
         entries = self.entries
         nbytes = 0
-        transactional = False
-        for topic in self._request.topic_data:
-            name: str | None = topic.name
-            if version >= FIRST_VERSION_WITH_TOPIC_IDS:
-                image = metadata.topic_by_id(topic.topic_id)
-                name = None if image is None else image.name
-            answers = []
-            for partition in topic.partition_data:
-                answer = PartitionProduceResponse(index=partition.index, base_offset=NO_OFFSET)
-                answers.append(answer)
-                if name is None:
-                    answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
-                    continue
-                topic_partition = TopicPartition(name, partition.index)
-                records = partition.records
-                if topic_partition not in hosted and metadata.partition(topic_partition) is None:
-                    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                else:
-                    code = batch_refusal(records, version)
-                answer.error_code = code
-                if records is not None and not code:
-                    nbytes += len(records)
-                    entries.append((answer, topic_partition, records))
-                elif code is ErrorCode.INVALID_PRODUCER_ID_MAPPING:
-                    transactional = True
-            self._response.responses.append(
-                TopicProduceResponse(
-                    name=topic.name, topic_id=topic.topic_id, partition_responses=answers
-                )
-            )
-        if transactional and self._request.transactional_id is None:
+        for partition in partitions:
+            answer = PartitionProduceResponse(index=partition.index, base_offset=NO_OFFSET)
+            answers.append(answer)
+            if name is None:
+                answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+                continue
+            topic_partition = TopicPartition(name, partition.index)
+            records = partition.records
+            if topic_partition not in hosted and metadata.partition(topic_partition) is None:
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                code = batch_refusal(records, version)
+            answer.error_code = code
+            if records is not None and not code:
+                nbytes += len(records)
+                entries.append((answer, topic_partition, records))
+            elif code is ErrorCode.INVALID_PRODUCER_ID_MAPPING:
+                self._transactional = True
+        return nbytes
+
+    def _refuse_wholes(self) -> None:
+        """Refuse everything where the request as such cannot be."""
+        if self._transactional and self._request.transactional_id is None:
             self._refuse_request(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         elif self._request.acks not in _VALID_ACKS:
             self._refuse_all(ErrorCode.INVALID_REQUIRED_ACKS)
-        return nbytes
 
     def _refuse_request(self, code: ErrorCode) -> None:
         for topic in self._response.responses:
@@ -173,14 +219,15 @@ class _Production:
 
     async def work_off(self, entries: Sequence[Entry], workers: Workers | FewAtOnce) -> Reply:
         """Append batch by batch, validating the heavy ones in a worker; then reply."""
-        done_bytes = 0
+        done_bytes = done = 0
         for entry in entries:
-            if done_bytes >= WORK_PER_TURN_BYTES:
-                done_bytes = 0
+            if done_bytes >= WORK_PER_TURN_BYTES or done >= APPENDS_PER_TURN:
+                done_bytes = done = 0
                 await NextTurn()
             try:
                 self.append(entry)
                 done_bytes += len(entry[2])
+                done += 1
             except NeedsWorker:
                 await self._append_by_worker(entry, workers)
         reply = self.reply()
@@ -287,6 +334,16 @@ class _Production:
             for answer in topic.partition_responses
         )
         return CLOSE_CONNECTION if failed else NO_RESPONSE
+
+
+def _keep_records(request: ProduceRequest) -> None:
+    """Take the records out of the frame, which is gone after this turn unless it is large."""
+    partitions = [partition for topic in request.topic_data for partition in topic.partition_data]
+    nbytes = sum([len(one.records) for one in partitions if one.records is not None])
+    if nbytes <= WORK_PER_TURN_BYTES:
+        for one in partitions:
+            if one.records is not None:
+                one.records = memoryview(bytearray(one.records))
 
 
 def batch_refusal(records: memoryview | None, version: int) -> ErrorCode:

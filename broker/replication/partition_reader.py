@@ -5,7 +5,7 @@ and what is left of the response; only as long as nothing was found may one batc
 both (KIP-74), so that a reader never gets stuck before a large batch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from broker.replication.change import PartitionChange
@@ -62,10 +62,15 @@ class PartitionReader:
         self._storage_failed = storage_failed
         self._clock = clock
 
-    def read(self, params: FetchParams, wanted: list[WantedPartition]) -> Reads:
-        """Read each; refusals stay with their partition."""
-        remaining = params.max_bytes
-        min_one_message = True
+    def read(
+        self, params: FetchParams, wanted: Sequence[WantedPartition], taken_bytes: int = 0
+    ) -> Reads:
+        """Read each; refusals stay with their partition.
+
+        `taken_bytes` of the response are those of partitions read before.
+        """
+        remaining = params.max_bytes - taken_bytes
+        min_one_message = not taken_bytes
         reads: Reads = []
         for one in wanted:
             limit = one.max_bytes if one.max_bytes < remaining else remaining

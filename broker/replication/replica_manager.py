@@ -200,9 +200,14 @@ class ReplicaManager:
 
     # Fetching.
 
-    def fetch(self, params: FetchParams, wanted: list[WantedPartition]) -> Reads:
-        """Read now what there is; who holds the reads releases them."""
-        return self._reader.read(params, wanted)
+    def fetch(
+        self, params: FetchParams, wanted: Sequence[WantedPartition], taken_bytes: int = 0
+    ) -> Reads:
+        """Read now what there is; who holds the reads releases them.
+
+        `taken_bytes` of the response are those of its partitions read before.
+        """
+        return self._reader.read(params, wanted, taken_bytes)
 
     def wait_for_fetch(
         self,
@@ -210,10 +215,13 @@ class ReplicaManager:
         wanted: list[WantedPartition],
         done: Callable[[Reads], None],
         failed: Callable[[Exception], None],
+        *,
+        read: bool = True,
     ) -> DelayedFetch:
         """Read again when there is enough, or at the timeout, and hand the reads to `done`.
 
-        What this broker does not serve is not waited upon.
+        What this broker does not serve is not waited upon. Without `read` there are no reads, and
+        whoever waited reads.
         """
         sources = []
         for one in wanted:
@@ -222,7 +230,7 @@ class ReplicaManager:
                 sources.append((one, partition))
 
         def read_again() -> Reads:
-            return self._reader.read(params, wanted)
+            return self._reader.read(params, wanted) if read else []
 
         operation = DelayedFetch(params, sources, read_again, done, failed)
         is_follower = params.replica_id >= 0

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from broker.context import NO_RESPONSE, Parked
-from broker.turns import NextTurn, reply_of
+from broker.turns import NextTurn, reply_of, sliced
 
 
 async def test_everything_ready_runs_before_the_next_turn() -> None:
@@ -65,3 +65,8 @@ async def test_cancelling_abandons_the_reply_and_a_late_one_is_dropped() -> None
         await task
     assert abandoned == [True]
     parked.complete(None)
+
+
+def test_items_are_sliced_in_their_order() -> None:
+    assert list(sliced(range(5), 2)) == [range(2), range(2, 4), range(4, 5)]
+    assert list(sliced([], 2)) == []

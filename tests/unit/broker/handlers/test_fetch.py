@@ -1,11 +1,15 @@
 """Fetch: sessions, long polls, limits, and what a response says of each partition."""
 
+import asyncio
+import inspect
 from typing import TypedDict, Unpack
 
 import pytest
 
+from broker.context import Reply
 from broker.handlers.fetch import handle_fetch
 from broker.replication.fetch_session_cache import FetchSessionCache
+from broker.turns import PARTITIONS_PER_TURN
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
     EpochEndOffset,
@@ -291,3 +295,121 @@ def test_an_abandoned_fetch_is_forgotten(broker: FetchingBroker) -> None:
     broker.append()
     broker.turn()
     assert delivery.waiting
+
+
+MANY = 2 * PARTITIONS_PER_TURN + 1
+
+
+@pytest.fixture
+def crowded() -> FetchingBroker:
+    """More partitions than one turn reads, with one record in each."""
+    made = FetchingBroker()
+    made.create("t", partitions=MANY)
+    for index in range(MANY):
+        made.append(index=index)
+    return made
+
+
+def begin(broker: FetchingBroker, request: FetchRequest) -> asyncio.Task[Reply]:
+    result = handle_fetch(
+        context_of(12),
+        request,
+        replicas=broker.replicas,
+        sessions=broker.sessions,
+        clock=broker.clock,
+        fetch_max_bytes=lambda: broker.fetch_max_bytes,
+    )
+    assert inspect.iscoroutine(result)
+    return asyncio.ensure_future(result)
+
+
+def everywhere(offset: int) -> list[tuple[int, int]]:
+    return [(index, offset) for index in range(MANY)]
+
+
+def looked_into(broker: FetchingBroker) -> int:
+    return broker.replicas.meters.topics["t"].total_fetch_requests
+
+
+async def finished(task: asyncio.Task[Reply]) -> FetchResponse:
+    reply = await task
+    assert isinstance(reply, FetchResponse)
+    return reply
+
+
+async def test_many_partitions_are_read_in_turns(crowded: FetchingBroker) -> None:
+    task = begin(crowded, asked(*everywhere(0)))
+    before, most = 0, 0
+    while not task.done():
+        await asyncio.sleep(0)
+        most = max(most, looked_into(crowded) - before)
+        before = looked_into(crowded)
+    assert most == PARTITIONS_PER_TURN
+    response = await finished(task)
+    assert len(response.responses) == 1
+    rows = told(response)
+    assert rows == [(index, 0, crowded.log(index=index).size) for index in range(MANY)]
+
+
+async def test_limits_hold_over_all_turns(crowded: FetchingBroker) -> None:
+    size = crowded.log().size
+    task = begin(crowded, asked(*everywhere(0), max_bytes=size * (PARTITIONS_PER_TURN + 2)))
+    rows = told(await finished(task))
+    assert sum(nbytes for _, _, nbytes in rows) == size * (PARTITIONS_PER_TURN + 2)
+    assert rows[PARTITIONS_PER_TURN + 1][2] == size
+    assert rows[PARTITIONS_PER_TURN + 2][2] == 0
+    first_too_large = begin(crowded, asked(*everywhere(0), max_bytes=1))
+    rows = told(await finished(first_too_large))
+    assert [nbytes for _, _, nbytes in rows if nbytes] == [size]
+
+
+async def until_waiting(broker: FetchingBroker) -> None:
+    while not broker.replicas.purgatories.sizes()["Fetch"]:
+        await asyncio.sleep(0)
+
+
+async def test_a_fetch_of_many_waits_and_reads_again_in_turns(crowded: FetchingBroker) -> None:
+    task = begin(crowded, asked(*everywhere(1)))
+    await until_waiting(crowded)
+    crowded.append(index=MANY - 1)
+    crowded.turn()
+    rows = told(await finished(task))
+    assert [index for index, _, nbytes in rows if nbytes] == [MANY - 1]
+
+
+async def test_a_fetch_of_many_ends_with_its_time(crowded: FetchingBroker) -> None:
+    task = begin(crowded, asked(*everywhere(1)))
+    await until_waiting(crowded)
+    crowded.advance(500)
+    assert not any(nbytes for _, _, nbytes in told(await finished(task)))
+
+
+async def test_an_abandoned_fetch_of_many_is_forgotten(crowded: FetchingBroker) -> None:
+    task = begin(crowded, asked(*everywhere(1)))
+    await until_waiting(crowded)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert crowded.replicas.purgatories.sizes()["Fetch"] == 0
+    task = begin(crowded, asked(*everywhere(0)))
+    while not looked_into(crowded) > MANY:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    for log in crowded.logs.all_logs():
+        log.close()
+    assert crowded.disk.open_count == 0
+
+
+async def test_a_session_of_many_tells_only_news(crowded: FetchingBroker) -> None:
+    full = await finished(begin(crowded, asked(*everywhere(1), session_epoch=0, max_wait_ms=0)))
+    assert len(told(full)) == MANY
+    following = asked(session_id=full.session_id, session_epoch=1)
+    task = begin(crowded, following)
+    await until_waiting(crowded)
+    crowded.append(index=7)
+    crowded.turn()
+    assert [index for index, _, _ in told(await finished(task))] == [7]
+    wrong = begin(crowded, asked(*everywhere(1), session_id=99, session_epoch=5))
+    assert (await finished(wrong)).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND

@@ -7,7 +7,7 @@ import pytest
 
 from broker.context import CLOSE_CONNECTION, NO_RESPONSE, HandlerResult, Parked, Reply
 from broker.handlers.produce import batch_refusal, handle_produce
-from broker.turns import WORK_PER_TURN_BYTES
+from broker.turns import APPENDS_PER_TURN, WORK_PER_TURN_BYTES
 from cluster.controller.messages import MetadataUpdate, PartitionMetadata
 from config.topic_config import LogConfig
 from protocol.errors import ErrorCode
@@ -312,6 +312,50 @@ async def test_leadership_is_looked_at_again_after_the_worker(
     broker.replicas.become_leader_or_follower(1, [state])
     assert codes(await task) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
     assert broker.log().log_end_offset == 0
+
+
+@pytest.fixture
+def crowded(broker: ReplicaBroker) -> ReplicaBroker:
+    """A topic with more partitions than one turn appends to."""
+    broker.create("crowd", partitions=MANY)
+    return broker
+
+
+MANY = 2 * APPENDS_PER_TURN + 1
+
+
+def crowd_request(acks: int = 1) -> ProduceRequest:
+    return request(*(records_of(b"%d" % index) for index in range(MANY)), topic="crowd", acks=acks)
+
+
+def appended(broker: ReplicaBroker) -> int:
+    return sum(log.log_end_offset for log in broker.logs.all_logs())
+
+
+async def test_many_partitions_are_appended_to_in_turns(crowded: ReplicaBroker) -> None:
+    asked = crowd_request()
+    frames = [partition.records for partition in asked.topic_data[0].partition_data]
+    rest = unfinished(handle(crowded, asked))
+    task = asyncio.ensure_future(rest)
+    for frame in frames:
+        assert frame is not None
+        frame[:] = bytes(len(frame))  # The frame is reused once the handler has returned.
+    before, most = 0, 0
+    while not task.done():
+        await asyncio.sleep(0)
+        most = max(most, appended(crowded) - before)
+        before = appended(crowded)
+    assert most == APPENDS_PER_TURN
+    response = task.result()
+    assert codes(response) == [0] * MANY
+    assert [answer.index for answer in answers(response)] == list(range(MANY))
+    assert appended(crowded) == MANY
+
+
+async def test_many_partitions_are_refused_as_few_are(crowded: ReplicaBroker) -> None:
+    refused = await unfinished(handle(crowded, crowd_request(acks=7)))
+    assert set(codes(refused)) == {ErrorCode.INVALID_REQUIRED_ACKS}
+    assert appended(crowded) == 0
 
 
 def test_the_shape_of_a_batch_is_told_by_code() -> None:
