@@ -1,15 +1,21 @@
 """The page: whole families, dialects, one rendering a second."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_open
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from broker.metrics import declarations as names
-from broker.metrics.exposition import Exposition
-from broker.metrics.families import Piece, Sample
+from broker.metrics.exposition import TURN_S, Exposition
+from broker.metrics.families import SLICE, Piece, Sample, pieces
+from runtime.clock import SystemClock
 from tests.support.manual_clock import ManualClock
+from tests.support.replicas import ReplicaBroker
+from tests.unit.broker.metrics.test_families import sources
+
+PARTITIONS = 2000
 
 
 def exposition(pieces: list[Piece], clock: ManualClock, dialects: str = "abc") -> Exposition:
@@ -66,3 +72,57 @@ async def test_scrapes_within_a_second_get_one_rendering() -> None:
     assert first == again == await made.page(False)
     clock.advance(200)
     assert b"leadercount 2.0" in await made.page(False)
+
+
+class CountingClock(ManualClock):
+    """Time passes only by work: each look at the clock is more than a turn after the last."""
+
+    def monotonic(self) -> float:
+        self.advance(int(TURN_S * 1000) + 1)
+        return super().monotonic()
+
+
+async def test_a_turn_ends_with_the_piece_that_took_its_time() -> None:
+    """So what a scrape holds the loop for is one piece, which is bounded in samples."""
+    rendered = 0
+    turns: list[int] = []
+
+    def made() -> Iterator[Piece]:
+        nonlocal rendered
+        for piece in [sizes(first, SLICE) for first in range(0, 10 * SLICE, SLICE)]:
+            rendered += 1
+            yield piece
+
+    page = Exposition(made, lambda: frozenset("abc"), CountingClock(), list)
+    task = asyncio.ensure_future(page.page(False))
+    while not task.done():
+        before = rendered
+        await asyncio.sleep(0)
+        turns.append(rendered - before)
+    assert rendered == 10
+    assert max(turns) == 1
+
+
+async def longest_turn_s(broker: ReplicaBroker) -> float:
+    """Processor time, so that other processes do not count."""
+    page = Exposition(
+        lambda: pieces(sources(broker, limit=PARTITIONS)),
+        lambda: frozenset("abc"),
+        SystemClock(),
+        list,
+    )
+    task = asyncio.ensure_future(page.page(False))
+    longest = 0.0
+    while not task.done():
+        began = time.thread_time()
+        broker.append(index=0)
+        await asyncio.sleep(0)
+        longest = max(longest, time.thread_time() - began)
+    assert task.result().count(b"kafka_log_log_size{") == PARTITIONS
+    return longest
+
+
+async def test_a_scrape_of_two_thousand_partitions_under_load_holds_the_loop_for_moments() -> None:
+    broker = ReplicaBroker()
+    broker.create("t", partitions=PARTITIONS)
+    assert min([await longest_turn_s(broker) for _ in range(3)]) < 0.010
