@@ -65,12 +65,14 @@ def produce_frame(topic: str, partition: int, batch: bytes, acks: int = 1) -> by
     return frame(ApiKey.PRODUCE, PRODUCE_VERSION, request.encode(PRODUCE_VERSION))
 
 
-def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int) -> bytes:
-    """A sessionless fetch of one partition that answers at once."""
+def fetch_frame(
+    topic: str, partition: int, offset: int, max_bytes: int, min_bytes: int = 1
+) -> bytes:
+    """A sessionless fetch of one partition; it waits until there are `min_bytes`."""
     wanted = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
     request = FetchRequest(
         max_wait_ms=500,
-        min_bytes=1,
+        min_bytes=min_bytes,
         max_bytes=max_bytes,
         topics=[FetchTopic(topic=topic, partitions=[wanted])],
     )
@@ -133,6 +135,10 @@ def create_topic(
     assert error in (0, 36), f"cannot create {name}: error {error}"
     while led_partitions(connection, name) < partitions:
         pass
+    # Metadata may run ahead of the leaders: a partition counts once it answers a fetch.
+    for partition in range(partitions):
+        while fetch_error(connection.call(fetch_frame(name, partition, 0, 1000, min_bytes=0))):
+            pass
 
 
 def alter_topic(connection: Connection, name: str, configs: dict[str, str]) -> None:
@@ -165,6 +171,11 @@ def check_produced(body: memoryview) -> None:
     answer = ProduceResponse.decode(body[5:], PRODUCE_VERSION)
     code = answer.responses[0].partition_responses[0].error_code
     assert code == 0, f"the broker refused a batch: error {code}"
+
+
+def fetch_error(body: memoryview) -> int:
+    """The error of a fetch response of one partition."""
+    return FetchResponse.decode(body, FETCH_VERSION).responses[0].partitions[0].error_code
 
 
 def fetched_bytes(body: memoryview) -> int:
