@@ -254,10 +254,12 @@ def cut_frames(data: bytes) -> None:
         while position < len(stream):
             if decoder.needs_room:
                 decoder.grow(1 << 20)
-            target = decoder.target(shared)
-            size = min(piece, len(stream) - position, len(target))
-            target[:size] = stream[position : position + size]
-            position += size
+            size = 0
+            for target in decoder.targets(shared):
+                part = stream[position : position + min(piece - size, len(target))]
+                target[: len(part)] = part
+                position += len(part)
+                size += len(part)
             decoder.received(shared, size)
             while (frame := decoder.next_frame()) is not None:
                 got.append(bytes(frame))

@@ -144,7 +144,11 @@ class Connection:
         if decoder.needs_room and not self._grow():
             return
         try:
-            received = self._socket.recv_into(decoder.target(shared.buffer))
+            targets = decoder.targets(shared.buffer)
+            if len(targets) == 1:
+                received = self._socket.recv_into(targets[0])
+            else:
+                received = self._socket.recvmsg_into(targets)[0]
         except (BlockingIOError, InterruptedError):
             return
         except OSError:

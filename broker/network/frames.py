@@ -13,7 +13,7 @@ A buffer of its own is made at most `GROWTH` times as large as what has arrived 
 size alone costs nothing. Frames are views of the buffer they arrived in: valid until the turn ends,
 except those above the size of the shared buffer, which always own theirs.
 
-The owner keeps this order: `target` → receive → `received` → `next_frame` until None or busy →
+The owner keeps this order: `targets` → receive → `received` → `next_frame` until None or busy →
 `suspend`. Source of the limits: Kafka's `NetworkReceive` (`socket.request.max.bytes`).
 """
 
@@ -71,12 +71,12 @@ class FrameDecoder:
     def held(self) -> int:
         """Bytes of memory that are this connection's own between turns."""
         frame = self._frame
-        return len(self._aside) if frame is None else len(frame)
+        return len(self._aside) + (0 if frame is None else len(frame))
 
     @property
     def has_window(self) -> bool:
         """Bytes are there that `next_frame` has not looked at."""
-        return self._window is not None
+        return self._window is not None or (self._frame is not None and self._filled == self._size)
 
     @property
     def needs_room(self) -> bool:
@@ -90,31 +90,43 @@ class FrameDecoder:
         assert frame is not None
         self._frame = self._moved(memoryview(frame), room)
 
-    def target(self, shared: memoryview) -> memoryview:
-        """Where the next bytes belong: the rest of a frame's own buffer, or `shared`."""
+    def targets(self, shared: memoryview) -> tuple[memoryview, ...]:
+        """Where the next bytes belong, in this order: a frame's own buffer, then `shared`.
+
+        What follows a frame on the stream is received together with its end, for a system call
+        more a frame is what large frames cost most.
+        """
         frame = self._frame
         if frame is not None:
-            return memoryview(frame)[self._filled :]
+            rest = memoryview(frame)[self._filled :]
+            return (rest, shared) if len(frame) == self._size else (rest,)
         aside = self._aside
         if aside:
             shared[: len(aside)] = aside
-            return shared[len(aside) :]
-        return shared
+            return (shared[len(aside) :],)
+        return (shared,)
 
     def received(self, shared: memoryview, nbytes: int) -> None:
-        """`nbytes` have been written where `target(shared)` said."""
-        if self._frame is not None:
-            self._filled += nbytes
-        else:
-            self._window = shared[: len(self._aside) + nbytes]
-            self._position = 0
-            self._aside = b""
+        """`nbytes` have been written where `targets(shared)` said."""
+        frame = self._frame
+        if frame is not None:
+            rest = len(frame) - self._filled
+            if nbytes <= rest:
+                self._filled += nbytes
+                return
+            self._filled += rest
+            nbytes -= rest
+        self._window = shared[: len(self._aside) + nbytes]
+        self._position = 0
+        self._aside = b""
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame without its size, or None. Raises FrameSizeError."""
+        if self._frame is not None:
+            return self._own_frame()
         window = self._window
         if window is None:
-            return self._own_frame()
+            return None
         position = self._position
         start = position + SIZE_BYTES
         if start > len(window):
@@ -134,8 +146,12 @@ class FrameDecoder:
         `room` bounds what a frame's own buffer may have beyond the bytes that have arrived.
         """
         window = self._window
+        if self._frame is not None:
+            if window is not None:
+                self._keep_frames(window[self._position :])
+            return self._filled == self._size
         if window is None:
-            return self._frame is not None and self._filled == self._size
+            return False
         rest = window[self._position :]
         size = _SIZE.unpack_from(rest)[0] if len(rest) >= SIZE_BYTES else 0
         arrived = len(rest) - SIZE_BYTES
@@ -157,6 +173,7 @@ class FrameDecoder:
         if frame is None or self._filled < self._size:
             return None
         self._frame = None
+        self._filled = 0
         return memoryview(frame)
 
     def _keep_frames(self, rest: memoryview) -> None:

@@ -15,6 +15,16 @@ def frame(body: bytes) -> bytes:
     return struct.pack(">i", len(body)) + body
 
 
+def scatter(data: bytes, targets: tuple[memoryview, ...]) -> int:
+    """What recvmsg_into() does: fill one target after the other; the bytes that found room."""
+    position = 0
+    for target in targets:
+        piece = data[position : position + len(target)]
+        target[: len(piece)] = piece
+        position += len(piece)
+    return position
+
+
 class Stream:
     """Feeds a decoder through a shared buffer, as a connection does."""
 
@@ -31,11 +41,11 @@ class Stream:
         if decoder.needs_room:
             decoder.grow(PLENTY)
         if not decoder.has_window:
-            target = decoder.target(self.shared)
-            piece = self.data[self.position : self.position + min(nbytes, len(target))]
-            target[: len(piece)] = piece
-            self.position += len(piece)
-            decoder.received(self.shared, len(piece))
+            received = scatter(
+                self.data[self.position : self.position + nbytes], decoder.targets(self.shared)
+            )
+            self.position += received
+            decoder.received(self.shared, received)
         while frames is None or frames > 0:
             whole = decoder.next_frame()
             if whole is None:
@@ -84,9 +94,9 @@ def test_a_frame_larger_than_the_buffer_owns_its_bytes() -> None:
     decoder = stream.decoder
     while decoder.needs_room:
         decoder.grow(PLENTY)
-    target = decoder.target(stream.shared)
-    target[:] = b"a" * len(target)
-    decoder.received(stream.shared, len(target))
+    own, _ = decoder.targets(stream.shared)
+    own[:] = b"a" * len(own)
+    decoder.received(stream.shared, len(own))
     whole = decoder.next_frame()
     assert whole is not None
     stream.shared[:] = bytes(65_536)
@@ -127,7 +137,7 @@ def test_a_claimed_size_gets_memory_in_proportion_to_what_has_arrived() -> None:
 def test_a_buffer_grows_by_no_more_than_the_room_there_is() -> None:
     decoder = FrameDecoder(1 << 20)
     shared = memoryview(bytearray(65_536))
-    target = decoder.target(shared)
+    (target,) = decoder.targets(shared)
     target[:4] = struct.pack(">i", 500_000)
     decoder.received(shared, 1004)
     assert decoder.next_frame() is None
@@ -136,7 +146,7 @@ def test_a_buffer_grows_by_no_more_than_the_room_there_is() -> None:
     assert decoder.needs_room
     decoder.grow(50)
     assert decoder.held == 1050
-    assert len(decoder.target(shared)) == 50
+    assert [len(target) for target in decoder.targets(shared)] == [50]
     assert not decoder.needs_room
 
 
@@ -166,3 +176,26 @@ def test_a_size_that_is_another_protocols_beginning_is_named(data: bytes, guess:
 
 def test_any_other_size_is_told_as_it_is() -> None:
     assert str(FrameSizeError(7, 5)) == "frame of 7 bytes, allowed are 0 to 5"
+
+
+def test_what_follows_a_frame_of_its_own_arrives_with_its_end() -> None:
+    large = bytes(range(256)) * 200
+    stream = Stream(frame(large) + frame(b"next") + frame(b"last")[:6])
+    stream.turn(20_000)
+    assert stream.frames == []
+    stream.turn(60_000)
+    assert stream.frames == [large, b"next"]
+    assert stream.decoder.held == 6
+
+
+def test_what_follows_a_frame_of_its_own_waits_behind_it() -> None:
+    large = bytes(range(256)) * 200
+    stream = Stream(frame(large) + frame(b"next"))
+    stream.turn(20_000)
+    assert stream.turn(60_000, frames=0)
+    assert stream.decoder.has_window
+    assert stream.turn(0, frames=1)
+    assert stream.frames == [large]
+    stream.turn(0)
+    assert stream.frames == [large, b"next"]
+    assert stream.decoder.held == 0
