@@ -106,6 +106,7 @@ def main() -> None:
     if arguments.command == "compare":
         print(table.compare(*arguments.files))
         return
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # starts are measured with warm bytecode
     figures = [figure for figure in FIGURES if arguments.only in figure.title]
     RESULTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=RESULTS) as name:

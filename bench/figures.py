@@ -260,7 +260,12 @@ FIGURES = (
         produce_per_request(Shape(TINY, 100_000, (4, 32))),
         floor=True,
     ),
-    Figure("produce, 1 MB batches", "CPU s/GB", produce_per_gb(Shape(BATCH_1M, 800, (2, 2)))),
+    Figure(
+        "produce, 1 MB batches",
+        "CPU s/GB",
+        produce_per_gb(Shape(BATCH_1M, 800, (2, 2))),
+        floor=True,
+    ),
     Figure(
         "produce, 8,000 × 100 B a batch",
         "CPU s/GB",
