@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import random
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -64,12 +65,15 @@ def run(targets: list[Target], figures: list[Figure], rounds: int, folder: Path)
     random.shuffle(plan)
     results: table.Results = {figure.title: {} for figure in figures}
     for number, (figure, target) in enumerate(plan, 1):
-        value = measure(figure, target, folder)
+        place = f"[{number}/{len(plan)}] {figure.title}: {target.name}"
+        try:
+            value = measure(figure, target, folder)
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            # One failure must not cost the figures of an hour; the table shows what is missing.
+            print(f"{place} FAILED: {error}", file=sys.stderr)
+            continue
         results[figure.title].setdefault(target.name, []).append(value)
-        print(
-            f"[{number}/{len(plan)}] {figure.title}: {target.name} {value:.3g} {figure.unit}",
-            file=sys.stderr,
-        )
+        print(f"{place} {value:.3g} {figure.unit}", file=sys.stderr)
     return results
 
 

@@ -232,6 +232,8 @@ class Kafka:
     def _format(self, settings: Path) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         controller = free_port()
+        while controller == self.port:
+            controller = free_port()
         settings.write_text(
             "process.roles=broker,controller\nnode.id=1\n"
             f"controller.quorum.voters=1@127.0.0.1:{controller}\n"

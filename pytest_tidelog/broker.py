@@ -43,6 +43,7 @@ class Broker:
         self.data_dir = data_dir
         self.overrides = dict(overrides or {})
         self.ready: dict[str, Any] = {}
+        self.command = [sys.executable, "-P", "-m", COMMAND_MODULE]
         self._metrics = metrics
         self.address = "127.0.0.1:0"
         """Where it is told to listen; after the first start the port it got."""
@@ -90,7 +91,7 @@ class Broker:
         assert self._process is None, "the broker runs already"
         self._log.clear()
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", COMMAND_MODULE, "start", *self._arguments()],
+            [*self.command, "start", *self._arguments()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,12 +1,13 @@
 """What is acknowledged survives: kill -9, restart, and damage done while the broker was down."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pytest_tidelog.broker import Broker
-from tests.interop.clients import CLIENTS, Sent
+from tests.interop.clients import CLIENTS, CODECS, Sent, available
 
 RECORDS = [Sent(f"key-{n}".encode(), f"value-{n:04}".encode() * 600) for n in range(500)]
 """Three megabytes: three segments of the smallest size allowed, two of them closed."""
@@ -32,11 +33,11 @@ def fetch(broker: Broker, count: int) -> list[Sent]:
     return CLIENTS["confluent"].fetch(broker.bootstrap_servers, TOPIC, count)
 
 
-def end_offset(broker: Broker) -> int:
+def end_offset(broker: Broker, topic: str = TOPIC) -> int:
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "none"})
-    _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), 10)
+    _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), 10)
     consumer.close()
     return int(end)
 
@@ -153,3 +154,21 @@ def test_what_a_kill_left_unflushed_is_flushed_and_shown_without_another_append(
     broker.start()
     assert fetch(broker, 20) == RECORDS[:20]
     broker.close()
+
+
+def test_what_every_client_wrote_is_there_for_every_client_after_a_kill(broker: Broker) -> None:
+    clients = [client for client in CLIENTS.values() if available(client.name)]
+    written = [Sent(b"k", b"v"), Sent(b"k", None), Sent(b"h", b"w", (("name", b"value"),))]
+    for client in clients:
+        for codec in CODECS:
+            topic = f"by-{client.name}-{codec}"
+            client.create(broker.bootstrap_servers, topic)
+            client.produce(broker.bootstrap_servers, topic, written, codec)
+    broker.kill()
+    broker.start()
+    for writer, codec in itertools.product(clients, CODECS):
+        topic = f"by-{writer.name}-{codec}"
+        for reader in {writer, CLIENTS["confluent"]}:
+            assert reader.fetch(broker.bootstrap_servers, topic, 3) == written, (topic, reader.name)
+    ends = {end_offset(broker, f"by-{c.name}-{codec}") for c in clients for codec in CODECS}
+    assert ends == {3}
