@@ -57,6 +57,7 @@ def import_all() -> None:
 
 def render() -> str:
     """The page, for the APIs in the registry."""
+    import_all()
     rows = []
     sections = []
     for key in sorted(REQUESTS):
@@ -121,7 +122,6 @@ def _described(field: Field) -> str:
 
 def main() -> None:
     """Print the page."""
-    import_all()
     sys.stdout.write(render())
 
 
