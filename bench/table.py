@@ -27,6 +27,8 @@ GOALS: dict[tuple[str, str], float] = {
     ("2,000 partitions, after kill", ""): 4,
 }
 
+COLOURS = {"tidelog": "#1f77b4", "floor": "#999999", "kafka": "#cc7722"}
+
 Results = dict[str, dict[str, list[float]]]
 """figure title → target name → one value a round."""
 
@@ -120,9 +122,7 @@ def plot(path: Path, results: Results, units: dict[str, str]) -> None:
         heights = [median(values[name]) for name in names]
         low = [median(values[name]) - min(values[name]) for name in names]
         high = [max(values[name]) - median(values[name]) for name in names]
-        axis.bar(
-            names, heights, yerr=[low, high], color=["#1f77b4", "#999999", "#cc7722"][: len(names)]
-        )
+        axis.bar(names, heights, yerr=[low, high], color=[COLOURS.get(n, "#777777") for n in names])
         axis.set_title(title, fontsize=9)
         axis.set_ylabel(units[title], fontsize=8)
     figure.tight_layout()
