@@ -16,6 +16,7 @@ in the middle of an answer that cannot be finished: `BrokenAnswer`, the connecti
 """
 
 import enum
+import errno
 import os
 import socket
 from collections import deque
@@ -138,7 +139,7 @@ class ColdPiece:
     def send(self) -> int:
         """Bytes sent, 0 when the socket was full. Raises OSError, BrokenAnswer."""
         try:
-            sent = os.sendfile(self._socket, self._file, self._position, self._nbytes)
+            sent = _sendfile(self._socket, self._file, self._position, self._nbytes)
         except BlockingIOError:
             return 0
         finally:
@@ -243,7 +244,7 @@ class Transmission:
 
     def _send_slice(self, sock: socket.socket, part: FileSlice, size: int) -> int:
         _refuse_truncated(part)
-        sent = os.sendfile(sock.fileno(), part.fd, part.position + self._sent, size)
+        sent = _sendfile(sock.fileno(), part.fd, part.position + self._sent, size)
         if sent == 0:
             raise BrokenAnswer(f"a file ended at {self._sent} of {part.nbytes} promised bytes")
         self._sent += sent
@@ -251,6 +252,16 @@ class Transmission:
             self._next()
             part.release()
         return sent
+
+
+def _sendfile(sock: int, file: int, position: int, nbytes: int) -> int:
+    """os.sendfile, but a disk that fails is no peer that went away: BrokenAnswer."""
+    try:
+        return os.sendfile(sock, file, position, nbytes)
+    except OSError as error:
+        if error.errno == errno.EIO:
+            raise BrokenAnswer(f"a file cannot be read: {error}") from error
+        raise
 
 
 def _refuse_truncated(part: FileSlice) -> None:

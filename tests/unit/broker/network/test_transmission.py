@@ -1,5 +1,7 @@
 """Parts leave in order, slices are released once, and no turn is endless."""
 
+import errno
+import os
 import socket
 from collections.abc import Iterator
 
@@ -216,3 +218,20 @@ def test_a_slice_that_cannot_be_read_breaks_the_answer_it_is_part_of() -> None:
     with pytest.raises(BrokenAnswer, match="Input/output error"):
         read_whole(failing)
     assert failing.released == 1
+
+
+def test_a_disk_that_fails_while_sending_breaks_the_answer_and_is_no_lost_peer(
+    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing_disk(_out: int, _in: int, _offset: int, _count: int) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "sendfile", failing_disk)
+    data = Slice(b"x" * 30_000)
+    transmission = Transmission([data])
+    with pytest.raises(BrokenAnswer, match="Input/output error"):
+        transmission.advance(ends[0])
+    with pytest.raises(BrokenAnswer, match="Input/output error"):
+        transmission.cold_piece(ends[0]).send()
+    transmission.release()
+    assert data.released == 1
