@@ -70,7 +70,7 @@ docs: setup-dev ## render docs/ pages that come from declarations
 
 coverage: setup-dev ## branch coverage with its gate
 	@$(PY) -m coverage erase && COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(PY) -m coverage run -m pytest -q tests/unit tests/property tests/crash
-	@$(PY) -m coverage combine -q && $(PY) -m coverage report --fail-under=90
+	@$(PY) -m coverage combine -q && $(PY) -m coverage report --fail-under=95
 
 bench: setup-dev ## the figures of docs/performance.md; PEER="name=host:port:pid" adds a peer
 	@$(PY) -m bench run $(if $(PEER),--peer $(PEER)) --rounds $(ROUNDS)
