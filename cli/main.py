@@ -13,6 +13,10 @@ import click
 COMMANDS: Final = ("start", "topics", "configs", "produce", "consume", "log", "doctor")
 
 
+CLIENT_LIBRARIES: Final = ("confluent_kafka", "rich")
+"""What the extra `cli` brings; a broker does without."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are the modules beside this one."""
 
@@ -27,6 +31,17 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"{__package__}.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; one line where a library of the extra is missing."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if error.name not in CLIENT_LIBRARIES:
+                raise
+            raise click.ClickException(
+                f"this command needs {error.name}: pip install 'tidelog[cli]'"
+            ) from None
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from click.testing import CliRunner
 
 from cli.main import COMMANDS, main
@@ -36,3 +37,12 @@ def test_the_version_is_told() -> None:
     result = CliRunner().invoke(main, ["--version"])
     assert result.exit_code == 0
     assert result.output.startswith("tidelog ")
+
+
+def test_a_command_without_its_library_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    result = CliRunner().invoke(main, ["topics", "list"])
+    assert result.exit_code == 1
+    assert "pip install 'tidelog[cli]'" in result.output
