@@ -7,7 +7,9 @@ that a talkative broker never blocks, and its last lines explain a start that fa
 
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +24,8 @@ START_SECONDS = 60
 """How long a start may take before it is called failed: recovery of a large folder included."""
 STOP_SECONDS = 30
 LOG_LINES = 200
+STEADY_PORTS = (15_000, 32_000)
+"""Below where Linux (32768) and macOS (49152) begin to hand out ports."""
 # A wheel holds the packages as `tidelog.…`, a checkout as they are.
 COMMAND_MODULE = f"{protocol.__name__.removesuffix('protocol')}cli.main"
 
@@ -45,8 +49,8 @@ class Broker:
         self.ready: dict[str, Any] = {}
         self.command = [sys.executable, "-P", "-m", COMMAND_MODULE]
         self._metrics = metrics
-        self.address = "127.0.0.1:0"
-        """Where it is told to listen; after the first start the port it got."""
+        self.address = f"127.0.0.1:{steady_port()}"
+        """Where it is told to listen, over restarts too."""
         self._process: subprocess.Popen[str] | None = None
         self._log: deque[str] = deque(maxlen=LOG_LINES)
         self._drain: threading.Thread | None = None
@@ -151,6 +155,22 @@ class Broker:
         for key, value in self.overrides.items():
             arguments += ["--override", f"{key}={value}"]
         return arguments
+
+
+def steady_port() -> int:
+    """A free port that outgoing connections are never given, so that a restart finds it free.
+
+    Port 0 would take one of the range clients get theirs from: while the broker is down, any
+    client's connection, or what is left of one for a minute, may sit on it.
+    """
+    while True:
+        port = random.randrange(*STEADY_PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
 
 
 def _lines(stream: IO[str]) -> "map[str]":

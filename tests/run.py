@@ -39,6 +39,7 @@ class Outcome(NamedTuple):
     seconds: float
     passed: int
     skipped: list[str]
+    failed: list[str]
     code: int
 
 
@@ -50,22 +51,23 @@ def run(suite: Suite, long: bool, report: Path) -> Outcome:
     command += [] if long else ["-m", "not long"]
     environment = os.environ | {"HYPOTHESIS_PROFILE": "long" if long else "quick"}
     code = subprocess.run(command, check=False, env=environment).returncode
-    passed, skipped = read_report(report)
-    return Outcome(suite.folder, time.monotonic() - started, passed, skipped, code)
+    seconds = time.monotonic() - started
+    return Outcome(suite.folder, seconds, *read_report(report), code)
 
 
-def read_report(report: Path) -> tuple[int, list[str]]:
-    """Tests that ran, and "name: reason" of each skipped one."""
-    if not report.exists():
-        return 0, []
-    passed, skipped = 0, []
-    for case in ElementTree.parse(report).iter("testcase"):
+def read_report(report: Path) -> tuple[int, list[str], list[str]]:
+    """Tests that passed, "name: reason" of each skipped one, names of those that failed."""
+    passed, skipped, failed = 0, [], []
+    for case in ElementTree.parse(report).iter("testcase") if report.exists() else ():
+        name = f"{case.get('classname')}::{case.get('name')}"
         skip = case.find("skipped")
-        if skip is None:
-            passed += 1
+        if skip is not None:
+            skipped.append(f"{name}: {skip.get('message')}")
+        elif case.find("failure") is not None or case.find("error") is not None:
+            failed.append(name)
         else:
-            skipped.append(f"{case.get('name')}: {skip.get('message')}")
-    return passed, skipped
+            passed += 1
+    return passed, skipped, failed
 
 
 def main() -> int:
@@ -87,6 +89,8 @@ def main() -> int:
         )
         for skip in outcome.skipped:
             print(f"    skipped {skip}")
+        for name in outcome.failed:
+            print(f"    FAILED {name}")
     failed = [o.folder for o in outcomes if o.code != 0 or o.passed == 0]
     if failed:
         print(f"failed: {', '.join(failed)}")
