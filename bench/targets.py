@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from bench.wire import PRODUCE_VERSION, Connection
+from bench.wire import CORRELATION_ID, PRODUCE_VERSION, Connection
+from protocol.headers import response_header_prefix
 from protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceResponse,
@@ -116,7 +117,8 @@ class Floor:
         response = ProduceResponse(
             responses=[TopicProduceResponse(name=topic, partition_responses=[partition])]
         )
-        body = (7).to_bytes(4, "big") + b"\0" + response.encode(PRODUCE_VERSION)
+        header = response_header_prefix(response.api_key, PRODUCE_VERSION, CORRELATION_ID)
+        body = header + response.encode(PRODUCE_VERSION)
         answer = len(body).to_bytes(4, "big") + body
         self._file = folder / "floor.log"
         arguments = [str(self._file), str(frame.index(batch[8:]) - 8), answer.hex()]

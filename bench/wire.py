@@ -5,9 +5,8 @@ serves Tidelog, Kafka and other peers.
 """
 
 import socket
-import struct
 
-from protocol.api_keys import ApiKey
+from protocol.headers import encode_request
 from protocol.messages.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
@@ -29,9 +28,11 @@ from protocol.messages.produce import (
 )
 from protocol.records.builder import build_batch
 from protocol.records.record import Record
+from protocol.schema.message import Request
 
 PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION, CREATE_VERSION = 9, 12, 9, 5
-CLIENT_ID = b"bench"
+CLIENT_ID = "bench"
+CORRELATION_ID = 7
 TIMEOUT_SECONDS = 60
 
 
@@ -48,10 +49,9 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def frame(api_key: ApiKey, version: int, body: bytes) -> bytes:
-    """A whole request with its size in front; all versions used here have flexible headers."""
-    header = struct.pack(">hhih", api_key, version, 7, len(CLIENT_ID)) + CLIENT_ID + b"\0"
-    return struct.pack(">i", len(header) + len(body)) + header + body
+def frame(request: Request, version: int) -> bytes:
+    """A whole request, size first; all versions used here have flexible headers."""
+    return encode_request(request, version, CORRELATION_ID, CLIENT_ID)
 
 
 def produce_frame(topic: str, partition: int, batch: bytes, acks: int = 1) -> bytes:
@@ -62,7 +62,7 @@ def produce_frame(topic: str, partition: int, batch: bytes, acks: int = 1) -> by
         timeout_ms=30_000,
         topic_data=[TopicProduceData(name=topic, partition_data=[data])],
     )
-    return frame(ApiKey.PRODUCE, PRODUCE_VERSION, request.encode(PRODUCE_VERSION))
+    return frame(request, PRODUCE_VERSION)
 
 
 def fetch_frame(
@@ -76,7 +76,7 @@ def fetch_frame(
         max_bytes=max_bytes,
         topics=[FetchTopic(topic=topic, partitions=[wanted])],
     )
-    return frame(ApiKey.FETCH, FETCH_VERSION, request.encode(FETCH_VERSION))
+    return frame(request, FETCH_VERSION)
 
 
 class Connection:
@@ -128,9 +128,7 @@ def create_topic(
         configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
     )
     request = CreateTopicsRequest(topics=[topic], timeout_ms=60_000)
-    body = connection.call(
-        frame(ApiKey.CREATE_TOPICS, CREATE_VERSION, request.encode(CREATE_VERSION))
-    )
+    body = connection.call(frame(request, CREATE_VERSION))
     error = CreateTopicsResponse.decode(body, CREATE_VERSION).topics[0].error_code
     assert error in (0, 36), f"cannot create {name}: error {error}"
     while led_partitions(connection, name) < partitions:
@@ -148,7 +146,7 @@ def alter_topic(connection: Connection, name: str, configs: dict[str, str]) -> N
     ]
     resource = AlterConfigsResource(resource_type=2, resource_name=name, configs=settings)
     request = IncrementalAlterConfigsRequest(resources=[resource])
-    body = connection.call(frame(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, request.encode(1)))
+    body = connection.call(frame(request, 1))
     error = IncrementalAlterConfigsResponse.decode(body, 1).responses[0].error_code
     assert error == 0, f"cannot alter {name}: error {error}"
     connection.close()
@@ -159,9 +157,7 @@ def led_partitions(connection: Connection, name: str) -> int:
     request = MetadataRequest(
         topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
     )
-    body = connection.call(
-        frame(ApiKey.METADATA, METADATA_VERSION, request.encode(METADATA_VERSION))
-    )
+    body = connection.call(frame(request, METADATA_VERSION))
     topic = MetadataResponse.decode(body, METADATA_VERSION).topics[0]
     return sum(1 for p in topic.partitions if p.error_code == 0 and p.leader_id >= 0)
 

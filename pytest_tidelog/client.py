@@ -4,10 +4,9 @@ The plugin must work beside any client library and without one, so it speaks the
 """
 
 import socket
-import struct
 
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, KafkaError
+from protocol.headers import decode_response_header, encode_request
 from protocol.messages.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
@@ -18,9 +17,10 @@ from protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from protocol.schema.message import Request
 
 TIMEOUT_SECONDS = 30
-CLIENT_ID = b"pytest-tidelog"
+CLIENT_ID = "pytest-tidelog"
 CREATE_VERSION, DELETE_VERSION = 7, 6
 
 
@@ -28,7 +28,7 @@ def create_topic(address: str, name: str, partitions: int = 1) -> None:
     """Create the topic; KafkaError as the broker answered."""
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1)
     request = CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_SECONDS * 1000)
-    body = _exchange(address, ApiKey.CREATE_TOPICS, CREATE_VERSION, request.encode(CREATE_VERSION))
+    body = _exchange(address, request, CREATE_VERSION)
     answer = CreateTopicsResponse.decode(body, CREATE_VERSION).topics[0]
     if answer.error_code:
         raise KafkaError(ErrorCode(answer.error_code), answer.error_message)
@@ -39,18 +39,18 @@ def delete_topic(address: str, name: str) -> None:
     request = DeleteTopicsRequest(
         topics=[DeleteTopicState(name=name)], timeout_ms=TIMEOUT_SECONDS * 1000
     )
-    body = _exchange(address, ApiKey.DELETE_TOPICS, DELETE_VERSION, request.encode(DELETE_VERSION))
+    body = _exchange(address, request, DELETE_VERSION)
     answer = DeleteTopicsResponse.decode(body, DELETE_VERSION).responses[0]
     if answer.error_code not in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
         raise KafkaError(ErrorCode(answer.error_code), answer.error_message)
 
 
-def _exchange(address: str, api_key: ApiKey, version: int, body: bytes) -> bytes:
-    """Send one request with a flexible header (v2) and return the body of its response (v1)."""
-    header = struct.pack(">hhih", api_key, version, 0, len(CLIENT_ID)) + CLIENT_ID + b"\0"
+def _exchange(address: str, request: Request, version: int) -> bytes:
+    """Send one request and return the body of its response."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host.strip("[]"), int(port)), TIMEOUT_SECONDS) as connection:
-        connection.sendall(struct.pack(">i", len(header) + len(body)) + header + body)
+        connection.sendall(encode_request(request, version, 0, CLIENT_ID))
         with connection.makefile("rb") as answers:
-            (size,) = struct.unpack(">i", answers.read(4))
-            return answers.read(size)[5:]  # correlation id and an empty tag section
+            response = answers.read(int.from_bytes(answers.read(4), "big"))
+    _, body_offset = decode_response_header(response, request.api_key, version)
+    return response[body_offset:]

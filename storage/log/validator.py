@@ -120,11 +120,6 @@ class Prepared:
         self.origin = origin
 
 
-def needs_worker(records: memoryview) -> bool:
-    """Whether validating these records in line would keep the loop busy, by their size alone."""
-    return len(records) > LOOP_INPUT_LIMIT and records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK != 0
-
-
 def output_limit(max_message_bytes: int) -> int:
     """Most bytes a batch may decompress to."""
     return max(OUTPUT_LIMIT, OUTPUT_RATIO * max_message_bytes)

@@ -14,6 +14,7 @@ import pytest
 from pytest_tidelog.broker import Broker, BrokerFailed
 from pytest_tidelog.client import create_topic
 from tests.interop.hostile.wire import Wire, batch
+from tests.support.tiny_disk import tiny_file_system
 
 STORE = "tidelog-metadata.sqlite"
 CONFIG, FAILED = 2, 1
@@ -283,18 +284,8 @@ def test_a_file_in_place_of_the_store_is_a_directory(used: Path) -> None:
 @pytest.fixture
 def tiny(tmp_path: Path) -> Iterator[Path]:
     """A file system of 256 KB; skipped where this process may not mount one."""
-    place = tmp_path / "tiny"
-    place.mkdir()
-    mount = shutil.which("mount")
-    done = mount and subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)],
-        capture_output=True,
-        check=False,
-    )
-    if not done or done.returncode:
-        pytest.skip("this process may not mount a file system")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    with tiny_file_system(tmp_path / "tiny", "256k") as place:
+        yield place
 
 
 def test_a_full_disk_is_named_with_the_remedy(tiny: Path) -> None:

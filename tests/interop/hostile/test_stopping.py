@@ -1,9 +1,7 @@
 """However a broker ends, told to or killed or out of space: what it acknowledged is kept."""
 
 import os
-import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +25,7 @@ from tests.interop.hostile.wire import (
     produce_request,
     until,
 )
+from tests.support.tiny_disk import tiny_file_system
 
 TOPIC = "kept"
 CLEAN_MARK = ".kafka_cleanshutdown"
@@ -210,18 +209,8 @@ def _elapsed(delay_ms: int) -> Callable[[], bool]:
 @pytest.fixture
 def tiny(tmp_path: Path) -> Iterator[Path]:
     """A file system of 4 MB; skipped where this process may not mount one."""
-    place = tmp_path / "tiny"
-    place.mkdir()
-    mount = shutil.which("mount")
-    done = mount and subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)],
-        capture_output=True,
-        check=False,
-    )
-    if not done or done.returncode:
-        pytest.skip("this process may not mount a file system")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    with tiny_file_system(tmp_path / "tiny", "4m") as place:
+        yield place
 
 
 def test_a_disk_that_fills_up_ends_the_broker_and_keeps_what_was_acknowledged(tiny: Path) -> None:

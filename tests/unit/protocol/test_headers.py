@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from protocol.api_keys import ApiKey
 from protocol.errors import MalformedFrame
-from protocol.framing import read_size
 from protocol.headers import (
     RequestHeader,
     decode_request_header,
@@ -92,7 +91,7 @@ def test_bytes_that_are_no_response_header_are_malformed(frame: bytes) -> None:
 def test_a_whole_request_frame_is_its_size_header_and_body() -> None:
     request = ApiVersionsRequest(client_software_name="me", client_software_version="1")
     frame = encode_request(request, 3, 11, "id")
-    assert read_size(frame) == len(frame) - 4
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     header = decode_request_header(frame[4:])
     assert header[:4] == (18, 3, 11, "id")
     assert ApiVersionsRequest.decode(frame[4:], 3, header.body_offset) == request
