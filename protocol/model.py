@@ -116,21 +116,6 @@ class ConfigSource(enum.IntEnum):
     DYNAMIC_GROUP = 8
 
 
-class ConfigType(enum.IntEnum):
-    """How the value of a configuration is written (DescribeConfigs v3+)."""
-
-    UNKNOWN = 0
-    BOOLEAN = 1
-    STRING = 2
-    INT = 3
-    SHORT = 4
-    LONG = 5
-    DOUBLE = 6
-    LIST = 7
-    CLASS = 8
-    PASSWORD = 9
-
-
 class AlterOperation(enum.IntEnum):
     """What IncrementalAlterConfigs does to one key (KIP-339)."""
 
