@@ -29,6 +29,7 @@ class LiveSettings:
         self._config = config
         self._logs = logs
         self._metadata = metadata
+        self.node_id = node_id
         self._own_name = str(node_id)
         self._dynamic: dict[str, Mapping[str, str]] = {}
         config.on_change(lambda _: self._all_logs_obey())

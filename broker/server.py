@@ -1,4 +1,4 @@
-"""The composition root: makes every part of a broker, in order, and takes it down again.
+"""The life of a broker: its parts are made, in order, started, and taken down again.
 
     start   bind ports │ lock and identify directories │ open metadata │ read topics │ load logs
             │ elect │ accept │ ready │ memory settled
@@ -7,8 +7,8 @@
 
 The order of a start is that of what it may refuse: until the identity is known nothing is written,
 and no client is accepted before its data can be served. Metrics are served as soon as a client
-could be, or a quarter of a second into a loading that takes longer. Everything is wired here and
-nowhere else; no part looks for another.
+could be, or a quarter of a second into a loading that takes longer. The parts are made by
+`broker.assembly`; what they have to tell one another against that order goes through here.
 """
 
 import asyncio
@@ -16,13 +16,23 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from broker.addresses import (
     BoundSockets,
     advertised_endpoints,
     bind_listeners,
     bound_text,
+)
+from broker.assembly import (
+    Platform,
+    job_intervals,
+    make_base,
+    make_jobs,
+    make_logs,
+    make_replicas,
+    make_services,
+    make_socket_server,
 )
 from broker.data_directories import (
     Identity,
@@ -34,48 +44,31 @@ from broker.data_directories import (
     storage_refusal,
     write_identity,
 )
-from broker.dispatch import Dispatcher
-from broker.entropy import SystemEntropy
-from broker.handler_table import Services, make_handlers
+from broker.handler_table import Services
 from broker.jobs import JobRunner
 from broker.live_settings import LiveSettings
 from broker.log_flushing import flush_all
 from broker.log_loading import LoadInterrupted, LoadProgress, run_load_tasks
 from broker.network.connection_limits import ConnectionLimits
 from broker.network.listener import SocketOptions
-from broker.network.socket_server import ServerLimits, SocketServer
+from broker.network.socket_server import SocketServer
 from broker.process import age_ms, raise_file_limit, settle_memory, stop_on_signals
-from broker.replication.fetch_session_cache import FetchSessionCache
-from broker.replication.meters import BrokerTopicMeters
-from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
+from broker.replication.replica_manager import ReplicaManager
 from broker.request_metrics import RequestMetricsRegistry
-from cluster.controller.auto_creation import AutoCreation
-from cluster.controller.controller import Controller
 from cluster.controller.messages import LiveBroker
-from cluster.controller.topics import TopicPolicy
 from cluster.metadata_cache import MetadataCache
-from cluster.producer_ids import ProducerIdBlocks
 from cluster.store.embedded import STORE_FILE, EmbeddedStore
 from cluster.store.opening import open_embedded_store
 from cluster.store.port import StartupRefused
 from config.broker_config import BrokerConfig
-from config.keys import log, network, node, observability, replication, transactions
+from config.keys import log, network, node, observability
 from config.listeners import Endpoint
-from config.topic_config import validate_topic_overrides
 from protocol.model import TopicPartition
-from runtime.blocking import Workers
-from runtime.clock import Clock
-from runtime.disk import Disk
-from runtime.metrics import Summary
-from runtime.scheduler import Scheduler
-from runtime.supervisor import Supervisor
 from storage.errors import StorageError
-from storage.log.environment import LogEnvironment
 from storage.log.partition_log import PartitionLog
 from storage.log_directory import LogDirectory
-from storage.log_jobs import JobIntervals, LogJobs
+from storage.log_jobs import LogJobs
 from storage.log_manager import LogManager
-from storage.segment.file_records import FilePool
 
 if TYPE_CHECKING:
     from broker.metrics.endpoint import MetricsEndpoint
@@ -88,8 +81,6 @@ TASKS_S: Final = 5.0
 RELEASE: Final = "release-waiting-readers"
 RELEASE_MS: Final = 50
 """Pace at which those are answered who begin to wait while connections are being ended."""
-MOST_OPEN_FILES: Final = 20_000
-"""Segments kept open, if half the process's descriptors allow it; the rest is for connections."""
 LONG_LOAD_S: Final = 0.25
 """A start that takes longer than this is watched while it loads; a shorter one pays nothing."""
 EXIT_FAILED: Final = 1
@@ -100,29 +91,20 @@ STOPPING: Final = 7
 """States of the broker by Kafka's numbers."""
 
 
-class Platform(NamedTuple):
-    """What the broker runs on: clock, disk, and the times of the disk's fsyncs."""
-
-    clock: Clock
-    disk: Disk
-    fsync_s: Summary
-
-
 class Server:
     """One broker. `start` once, then `stop` once."""
 
     def __init__(self, config: BrokerConfig, platform: Platform) -> None:
-        loop = asyncio.get_running_loop()
-        self.config = config
-        self.clock = clock = platform.clock
+        self._loop = loop = asyncio.get_running_loop()
+        self._base = base = make_base(config, platform, loop)
         self._platform = platform
-        self._loop = loop
-        self._entropy = SystemEntropy()
-        self.scheduler = Scheduler(loop, clock)
-        self.supervisor = Supervisor(loop)
-        self.workers = Workers(loop, config[network.BACKGROUND_THREADS])
+        self.config = config
+        self.clock = platform.clock
+        self.scheduler = base.scheduler
+        self.supervisor = base.supervisor
+        self.workers = base.workers
         self.requests = RequestMetricsRegistry()
-        self.load_progress = LoadProgress(clock)
+        self.load_progress = LoadProgress(self.clock)
         self._directories: list[LogDirectory] = []
         self._sockets: BoundSockets = {}
         self._file_limit = 0
@@ -169,7 +151,7 @@ class Server:
         self._bind()
         self._directories = open_directories(config.log_dirs, self._platform.disk)
         await self._identify()
-        self._make_replicas()
+        self._make_parts()
         early = self._loop.call_later(
             LONG_LOAD_S, lambda: self.supervisor.spawn("metrics", self._serve_metrics())
         )
@@ -206,95 +188,26 @@ class Server:
             f"{directories[0].path}/{STORE_FILE}",
             partition_directories(directories),
             identity.cluster_id,
-            self._entropy.cluster_id,
+            self._base.entropy.cluster_id,
         )
         self.node_id = identity.node_id
         self.config.assign_node_id(identity.node_id)
         known = Identity(identity.node_id, self.cluster_id)
-        write_identity(fresh, known, self._entropy.cluster_id, self.clock.now_ms())
+        write_identity(fresh, known, self._base.entropy.cluster_id, self.clock.now_ms())
 
-    def _make_replicas(self) -> None:
-        config = self.config
-        entropy = self._entropy
-        self.logs = LogManager(
-            self._directories,
-            LogEnvironment(
-                FilePool(min(self._file_limit // 2, MOST_OPEN_FILES)),
-                entropy.randrange,
-                entropy.unique,
-                config.live(transactions.PRODUCER_ID_EXPIRATION_MS),
-            ),
-        )
-        self._jobs = JobRunner(
-            self.scheduler,
-            self.workers,
-            self.clock,
-            self._storage_failed,
-            self._logs_changed,
-        )
+    def _make_parts(self) -> None:
+        """Make what serves, knowing now whose directories these are."""
+        base = self._base
         metadata = MetadataCache(self.cluster_id)
-        self._settings = LiveSettings(config, self.logs, metadata, self.node_id)
-        self.replicas = ReplicaManager(
-            self.node_id,
-            self.logs,
-            metadata,
-            BrokerTopicMeters(),
-            ReplicaEnvironment(
-                self.clock,
-                self._loop.call_soon,
-                self.scheduler.after,
-                self._jobs.run,
-                self._settings.of_topic,
-                self._directory_failed,
-            ),
+        self.logs = make_logs(base, self._directories, self._file_limit)
+        self._jobs = make_jobs(base, self._storage_failed, self._logs_changed)
+        self._settings = LiveSettings(self.config, self.logs, metadata, self.node_id)
+        self.replicas = make_replicas(
+            base, self.logs, metadata, self._jobs, self._settings, self._directory_failed
         )
-        self.services = Services(config, self.clock, self.workers, self.logs, self.replicas)
-        self._make_services()
-        self._make_socket_server()
-
-    def _make_services(self) -> None:
-        config = self.config
-        services = self.services
-        spawn = self.supervisor.spawn
-        policy = TopicPolicy(
-            config.live(log.NUM_PARTITIONS),
-            config.live(log.DEFAULT_REPLICATION_FACTOR),
-            lambda overrides: validate_topic_overrides(overrides, config),
-            self._entropy.topic_id,
-            self._entropy,
-        )
-        services.controller = Controller(
-            self._store, self.replicas, self.replicas.metadata, policy, self._settings.changed
-        )
-        services.sessions = FetchSessionCache(
-            config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], self._entropy.randrange
-        )
-        services.auto_creation = AutoCreation(
-            services.controller.create_topics,
-            spawn,
-            config.live(log.AUTO_CREATE_TOPICS_ENABLE),
-            {},
-        )
-        services.producer_ids = ProducerIdBlocks(self._store, self.node_id, spawn)
-
-    def _make_socket_server(self) -> None:
-        config = self.config
-        monotonic = self.clock.monotonic
-        dispatcher = Dispatcher(
-            make_handlers(self.services), self.supervisor, monotonic, self.requests
-        )
-        self.socket_server = SocketServer(
-            self._loop,
-            dispatcher,
-            monotonic,
-            self.scheduler,
-            self.workers,
-            ServerLimits(
-                config[network.SOCKET_REQUEST_MAX_BYTES],
-                config.request_memory_bytes,
-                self._connection_limits,
-                config.live(network.CONNECTIONS_MAX_IDLE_MS),
-            ),
+        self.services = make_services(base, self.logs, self.replicas, self._settings, self._store)
+        self.socket_server = make_socket_server(
+            base, self.services, self.requests, self._connection_limits
         )
         for name, sock in self._sockets.items():
             self.socket_server.add_listener(name, sock)
@@ -334,20 +247,7 @@ class Server:
         )
         broker = LiveBroker(self.node_id, endpoints, config[node.BROKER_RACK])
         await controller.start(broker, self.clock.now_ms())
-        self._jobs.start(LogJobs(self.logs, self._intervals()).periodic_jobs())
-
-    def _intervals(self) -> JobIntervals:
-        live = self.config.live
-        return JobIntervals(
-            live(log.LOG_RETENTION_CHECK_INTERVAL_MS),
-            live(log.LOG_FLUSH_SCHEDULER_INTERVAL_MS),
-            live(log.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS),
-            live(log.LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS),
-            live(replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS),
-            live(log.LOG_SEGMENT_DELETE_DELAY_MS),
-            live(transactions.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS),
-            self.config[log.LOG_INITIAL_TASK_DELAY_MS],
-        )
+        self._jobs.start(LogJobs(self.logs, job_intervals(self.config)).periodic_jobs())
 
     async def _serve_metrics(self) -> None:
         """Answer scrapes where the settings say so; once is enough."""

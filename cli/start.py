@@ -70,8 +70,9 @@ def run(properties: str | None, overrides: list[str], options: Mapping[str, str]
         return _refused(error, EXIT_CONFIG)
     import asyncio
 
+    from broker.assembly import Platform
     from broker.data_directories import StartFailed
-    from broker.server import Platform, serve
+    from broker.server import serve
     from broker.timed_disk import TimedDisk
     from config.keys import observability
     from runtime.clock import SystemClock

@@ -3,7 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from broker.server import Platform, Server
+from broker.assembly import Platform
+from broker.server import Server
 from config.loading import load
 from runtime.clock import SystemClock
 from runtime.disk import OsDisk

@@ -13,9 +13,10 @@ from typing import Protocol, TypeVar
 
 import pytest
 
+from broker.assembly import Platform
 from broker.data_directories import StartFailed
 from broker.log_loading import LoadInterrupted
-from broker.server import RUNNING, STOPPING, Platform, Server, serve
+from broker.server import RUNNING, STOPPING, Server, serve
 from config.broker_config import BrokerConfig
 from config.loading import load
 from protocol.messages.create_topics import (

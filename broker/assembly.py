@@ -1,0 +1,206 @@
+"""What each part of a broker is made of: parts are handed to one another here, nowhere else.
+
+    Base        what everybody stands on: settings, clock, loop, threads, chance
+    logs        LogManager ← directories          jobs      JobRunner ← scheduler, workers
+    replicas    ReplicaManager ← logs, jobs       services  what the handlers may touch
+    sockets     SocketServer ← dispatcher ← handlers ← services
+
+Every function makes one part from parts made before; what must be told the other way is a function
+that `broker.server` gives. No part looks for another.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from broker.dispatch import Dispatcher
+from broker.entropy import SystemEntropy
+from broker.handler_table import Services, make_handlers
+from broker.jobs import JobRunner
+from broker.live_settings import LiveSettings
+from broker.network.connection_limits import ConnectionLimits
+from broker.network.socket_server import ServerLimits, SocketServer
+from broker.replication.fetch_session_cache import FetchSessionCache
+from broker.replication.meters import BrokerTopicMeters
+from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
+from broker.request_metrics import RequestMetricsRegistry
+from cluster.controller.auto_creation import AutoCreation
+from cluster.controller.controller import Controller
+from cluster.controller.topics import TopicPolicy
+from cluster.metadata_cache import MetadataCache
+from cluster.producer_ids import ProducerIdBlocks
+from cluster.store.embedded import EmbeddedStore
+from config.broker_config import BrokerConfig
+from config.keys import log, network, replication, transactions
+from config.topic_config import validate_topic_overrides
+from protocol.model import TopicPartition
+from runtime.blocking import Workers
+from runtime.clock import Clock
+from runtime.disk import Disk
+from runtime.metrics import Summary
+from runtime.scheduler import Scheduler
+from runtime.supervisor import Supervisor
+from storage.errors import StorageError
+from storage.log.environment import LogEnvironment
+from storage.log.partition_log import PartitionLog
+from storage.log_directory import LogDirectory
+from storage.log_jobs import JobIntervals
+from storage.log_manager import LogManager
+from storage.segment.file_records import FilePool
+
+MOST_OPEN_FILES: Final = 20_000
+"""Segments kept open, if half the process's descriptors allow it; the rest is for connections."""
+
+
+class Platform(NamedTuple):
+    """What the broker runs on: clock, disk, and the times of the disk's fsyncs."""
+
+    clock: Clock
+    disk: Disk
+    fsync_s: Summary
+
+
+class Base(NamedTuple):
+    """What every part may stand on."""
+
+    config: BrokerConfig
+    platform: Platform
+    loop: asyncio.AbstractEventLoop
+    entropy: SystemEntropy
+    scheduler: Scheduler
+    supervisor: Supervisor
+    workers: Workers
+
+
+def make_base(config: BrokerConfig, platform: Platform, loop: asyncio.AbstractEventLoop) -> Base:
+    """Nothing runs yet but the threads' pool."""
+    return Base(
+        config,
+        platform,
+        loop,
+        SystemEntropy(),
+        Scheduler(loop, platform.clock),
+        Supervisor(loop),
+        Workers(loop, config[network.BACKGROUND_THREADS]),
+    )
+
+
+def make_logs(base: Base, directories: Sequence[LogDirectory], file_limit: int) -> LogManager:
+    """The logs over directories that are open; nothing is loaded."""
+    return LogManager(
+        directories,
+        LogEnvironment(
+            FilePool(min(file_limit // 2, MOST_OPEN_FILES)),
+            base.entropy.randrange,
+            base.entropy.unique,
+            base.config.live(transactions.PRODUCER_ID_EXPIRATION_MS),
+        ),
+    )
+
+
+def make_jobs(
+    base: Base,
+    on_storage_error: Callable[[str, StorageError], None],
+    on_changed: Callable[[Sequence[PartitionLog]], None],
+) -> JobRunner:
+    """The runner of the logs' background work."""
+    return JobRunner(
+        base.scheduler, base.workers, base.platform.clock, on_storage_error, on_changed
+    )
+
+
+def job_intervals(config: BrokerConfig) -> JobIntervals:
+    """How often the logs' periodic jobs run."""
+    live = config.live
+    return JobIntervals(
+        live(log.LOG_RETENTION_CHECK_INTERVAL_MS),
+        live(log.LOG_FLUSH_SCHEDULER_INTERVAL_MS),
+        live(log.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS),
+        live(log.LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS),
+        live(replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS),
+        live(log.LOG_SEGMENT_DELETE_DELAY_MS),
+        live(transactions.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS),
+        config[log.LOG_INITIAL_TASK_DELAY_MS],
+    )
+
+
+def make_replicas(
+    base: Base,
+    logs: LogManager,
+    metadata: MetadataCache,
+    jobs: JobRunner,
+    settings: LiveSettings,
+    on_directory_failed: Callable[[str, Sequence[TopicPartition]], None],
+) -> ReplicaManager:
+    """The facade that requests go through; it leads nothing yet."""
+    return ReplicaManager(
+        settings.node_id,
+        logs,
+        metadata,
+        BrokerTopicMeters(),
+        ReplicaEnvironment(
+            base.platform.clock,
+            base.loop.call_soon,
+            base.scheduler.after,
+            jobs.run,
+            settings.of_topic,
+            on_directory_failed,
+        ),
+    )
+
+
+def make_services(
+    base: Base,
+    logs: LogManager,
+    replicas: ReplicaManager,
+    settings: LiveSettings,
+    store: EmbeddedStore,
+) -> Services:
+    """All that handlers may be given, the controller included."""
+    config, entropy = base.config, base.entropy
+    spawn = base.supervisor.spawn
+    services = Services(config, base.platform.clock, base.workers, logs, replicas)
+    policy = TopicPolicy(
+        config.live(log.NUM_PARTITIONS),
+        config.live(log.DEFAULT_REPLICATION_FACTOR),
+        lambda overrides: validate_topic_overrides(overrides, config),
+        entropy.topic_id,
+        entropy,
+    )
+    services.controller = Controller(store, replicas, replicas.metadata, policy, settings.changed)
+    services.sessions = FetchSessionCache(
+        config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], entropy.randrange
+    )
+    services.auto_creation = AutoCreation(
+        services.controller.create_topics,
+        spawn,
+        config.live(log.AUTO_CREATE_TOPICS_ENABLE),
+        {},
+    )
+    services.producer_ids = ProducerIdBlocks(store, settings.node_id, spawn)
+    return services
+
+
+def make_socket_server(
+    base: Base,
+    services: Services,
+    requests: RequestMetricsRegistry,
+    connection_limits: ConnectionLimits,
+) -> SocketServer:
+    """What accepts connections, without listeners yet."""
+    config = base.config
+    monotonic = base.platform.clock.monotonic
+    dispatcher = Dispatcher(make_handlers(services), base.supervisor, monotonic, requests)
+    return SocketServer(
+        base.loop,
+        dispatcher,
+        monotonic,
+        base.scheduler,
+        base.workers,
+        ServerLimits(
+            config[network.SOCKET_REQUEST_MAX_BYTES],
+            config.request_memory_bytes,
+            connection_limits,
+            config.live(network.CONNECTIONS_MAX_IDLE_MS),
+        ),
+    )
