@@ -1,7 +1,7 @@
 """`make wheel`: install the wheel into a clean environment and use it as a stranger would.
 
 Checks the names it adds to site-packages, the compiled kernel, the command with the broker behind
-it, a record through a real client, and the pytest plug-in found by its entry point. Run with the
+it, a record through a real client, a helper process, and the pytest plug-in found by its entry point. Run with the
 checkout out of sight: from a temporary directory.
 """
 
@@ -30,6 +30,13 @@ def test_a_record_goes_round(tidelog, tidelog_topic):
     consumer.assign([TopicPartition(tidelog_topic, 0, 0)])
     assert consumer.poll(10).value() == b"hello"
     consumer.close()
+
+def test_a_helper_process_finds_the_code():
+    from tidelog.protocol.crc32c import crc32c
+    from tidelog.runtime.helper_process import HelperProcess
+    helper = HelperProcess("smoke")
+    assert helper.call(crc32c, b"123456789") == 0xE3069283
+    helper.close()
 """
 
 
