@@ -1,8 +1,8 @@
 """`make wheel`: install the wheel into a clean environment and use it as a stranger would.
 
 Checks the names it adds to site-packages, the compiled kernel, the command with the broker behind
-it, a record through a real client, a helper process, and the pytest plug-in found by its entry point. Run with the
-checkout out of sight: from a temporary directory.
+it, a record through a real client, a helper process, and the pytest plug-in found by its entry
+point. Run with the checkout out of sight: from a temporary directory.
 """
 
 import os
