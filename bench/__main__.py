@@ -15,11 +15,13 @@ import tempfile
 from pathlib import Path
 
 from bench import kafka_jars, table
-from bench.figures import FIGURES, Figure
+from bench.figures import SERVING_FIGURES, Figure
+from bench.storage import STORAGE_FIGURES
 from bench.targets import Kafka, Peer, Target, Tidelog, wait_until_answering
 
 TOUCHED_BYTES = 6 << 30
 """More than the largest figure writes."""
+FIGURES = (*SERVING_FIGURES, *STORAGE_FIGURES)
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -34,6 +36,9 @@ class FloorTarget:
 
     def stop(self, kill: bool = False) -> None:
         """Nothing runs between figures."""
+
+    def configure(self, key: str, value: object) -> None:
+        """It has no settings."""
 
     def wipe(self) -> None:
         """It keeps nothing."""

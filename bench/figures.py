@@ -51,7 +51,8 @@ class Figure(NamedTuple):
     needs_restart: bool = False
 
 
-def _fresh_topic(target: Target, partitions: int = 1, configs: dict[str, str] | None = None) -> str:
+def fresh_topic(target: Target, partitions: int = 1, configs: dict[str, str] | None = None) -> str:
+    """The name of a topic nobody else has, its partitions led."""
     topic = f"bench-{random.randrange(1 << 40):x}"
     if target.name != "floor":
         connection = Connection(target.host, target.port)
@@ -63,7 +64,7 @@ def _fresh_topic(target: Target, partitions: int = 1, configs: dict[str, str] | 
 def _produce_cpu(target: Target, folder: Path, shape: Shape) -> tuple[float, int]:
     """(processor seconds, bytes of batches) that the load took after a warm-up of an eighth."""
     batch = batch_of(*shape.batch)
-    topic = _fresh_topic(target)
+    topic = fresh_topic(target)
     frame = produce_frame(topic, 0, batch)
     measured: Target = target
     if target.name == "floor":
@@ -100,7 +101,7 @@ def produce_per_request(shape: Shape) -> Callable[[Target, Path], float]:
 def fetch_per_gb(target: Target, folder: Path) -> float:
     """Processor seconds per GB fetched, 1 MB a request, from the page cache."""
     batch = batch_of(*BATCH_64K)
-    topic = _fresh_topic(target)
+    topic = fresh_topic(target)
     requests = GB // 2 // len(batch)
     load.produce(target.host, target.port, produce_frame(topic, 0, batch), requests, (2, 4))
     shape = (len(batch), BATCH_64K[0])
@@ -115,7 +116,7 @@ def latency_at_10k(quantile: int) -> Callable[[Target, Path], float]:
     """Milliseconds from produce() to poll() at 10,000 records a second; 0 median, 1 the 99th."""
 
     def measure(target: Target, folder: Path) -> float:
-        topic = _fresh_topic(target)
+        topic = fresh_topic(target)
         address = f"{target.host}:{target.port}"
         return latency.measure(address, topic, 10_000, 8)[quantile]
 
@@ -125,14 +126,14 @@ def latency_at_10k(quantile: int) -> Callable[[Target, Path], float]:
 def latency_beside_neighbours(target: Target, folder: Path) -> float:
     """p99 in ms at 10,000/s while 200 MB of old segments go and a cold 1 GB log is read."""
     batch = batch_of(*BATCH_1M)
-    old = _fresh_topic(target, configs={"segment.bytes": "1048576", "file.delete.delay.ms": "1000"})
-    cold = _fresh_topic(target)
+    old = fresh_topic(target, configs={"segment.bytes": "1048576", "file.delete.delay.ms": "1000"})
+    cold = fresh_topic(target)
     for topic, size in ((old, GB // 5), (cold, GB)):
         frame = produce_frame(topic, 0, batch)
         load.produce(target.host, target.port, frame, size // len(batch), (1, 2))
     for segment in target.data_dir.glob(f"{cold}-0/*.log"):
         forget_pages(segment)
-    measured = _fresh_topic(target)
+    measured = fresh_topic(target)
     shape = (len(batch), BATCH_1M[0])
     readable = (GB // len(batch) - 2) * len(batch)
     neighbour = multiprocessing.get_context("spawn").Process(
@@ -153,7 +154,7 @@ def forget_pages(path: Path) -> None:
     os.close(fd)
 
 
-def _seconds_to_first_ack(target: Target, frame: bytes) -> float:
+def seconds_to_first_ack(target: Target, frame: bytes) -> float:
     """From exec until a record is acknowledged; errors while it starts are tried again."""
     begin = time.monotonic()
     target.start()
@@ -175,27 +176,27 @@ def check_produced_now(connection: Connection, frame: bytes) -> None:
 
 def start_warm(target: Target, folder: Path) -> float:
     """Seconds from exec to the first acknowledged record, a small data folder, clean."""
-    frame = produce_frame(_fresh_topic(target), 0, batch_of(*TINY))
+    frame = produce_frame(fresh_topic(target), 0, batch_of(*TINY))
     target.stop()
-    return _seconds_to_first_ack(target, frame)
+    return seconds_to_first_ack(target, frame)
 
 
 def start_after_kill(target: Target, folder: Path) -> float:
     """The same after kill -9 with 100 partitions and 1 GB that was never flushed."""
-    topic = _fresh_topic(target, partitions=100)
+    topic = fresh_topic(target, partitions=100)
     batch = batch_of(*BATCH_1M)
     for partition in range(100):
         frame = produce_frame(topic, partition, batch)
         load.produce(target.host, target.port, frame, GB // 100 // len(batch) + 1, (1, 2))
     target.stop(kill=True)
-    return _seconds_to_first_ack(target, produce_frame(topic, 99, batch_of(*TINY)))
+    return seconds_to_first_ack(target, produce_frame(topic, 99, batch_of(*TINY)))
 
 
 def start_many(kill: bool) -> Callable[[Target, Path], float]:
     """Seconds from exec until 2,000 partitions are led and one takes a record."""
 
     def measure(target: Target, folder: Path) -> float:
-        topic = _fresh_topic(target, partitions=PARTITIONS)
+        topic = fresh_topic(target, partitions=PARTITIONS)
         tiny = batch_of(*TINY)
         connection = Connection(target.host, target.port)
         for partition in range(PARTITIONS):
@@ -203,7 +204,7 @@ def start_many(kill: bool) -> Callable[[Target, Path], float]:
         connection.close()
         target.stop(kill=kill)
         begin = time.monotonic()
-        _seconds_to_first_ack(target, produce_frame(topic, PARTITIONS - 1, tiny))
+        seconds_to_first_ack(target, produce_frame(topic, PARTITIONS - 1, tiny))
         connection = wait_until_answering(target)
         while led_partitions(connection, topic) < PARTITIONS:
             time.sleep(0.005)
@@ -244,7 +245,7 @@ def connection_memory(target: Target, folder: Path) -> float:
     return each
 
 
-FIGURES = (
+SERVING_FIGURES = (
     Figure(
         "produce, 64 KB batches", "CPU s/GB", produce_per_gb(Shape(BATCH_64K, 12_000)), floor=True
     ),

@@ -23,8 +23,12 @@ GOALS: dict[tuple[str, str], float] = {
     ("memory, idle", ""): 50,
     ("exec to first ack", ""): 0.3,
     ("exec to first ack after kill, 1 GB", ""): 1.5,
-    ("2,000 partitions, clean start", ""): 1.5,
-    ("2,000 partitions, after kill", ""): 4,
+    ("2,000 partitions, clean start", ""): 1,
+    ("2,000 partitions, after kill", ""): 3,
+    ("cleaner, 1 M records, 100 k keys", ""): 1,
+    ("recovery of 1 GB, 16 KB batches", ""): 0.67,
+    ("10,000 partitions, clean start", ""): 5,
+    ("memory of a partition", ""): 12,
 }
 
 COLOURS = {"tidelog": "#1f77b4", "floor": "#999999", "kafka": "#cc7722"}

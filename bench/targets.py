@@ -18,11 +18,12 @@ from protocol.messages.produce import (
 )
 from pytest_tidelog.broker import Broker
 
-EAGER_RETENTION: dict[str, object] = {
+EAGER: dict[str, object] = {
     "log.retention.check.interval.ms": 1000,
     "log.initial.task.delay.ms": 1000,
+    "log.cleaner.backoff.ms": 1000,
 }
-"""So that a figure about deletion need not wait for five minutes."""
+"""So that a figure about deletion or cleaning need not wait for minutes."""
 
 
 class Target(Protocol):
@@ -46,6 +47,9 @@ class Target(Protocol):
 
     def stop(self, kill: bool = False) -> None:
         """Stop it in order, or kill it as a crash would."""
+
+    def configure(self, key: str, value: object) -> None:
+        """Have this setting from the next start until the wipe."""
 
     def wipe(self) -> None:
         """Forget all data; only while stopped."""
@@ -81,7 +85,7 @@ class Tidelog:
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
-        self.broker = Broker(folder / "tidelog", EAGER_RETENTION)
+        self.broker = Broker(folder / "tidelog", EAGER)
         self.broker.address = f"{self.host}:{self.port}"
 
     @property
@@ -101,7 +105,11 @@ class Tidelog:
         else:
             self.broker.close()
 
+    def configure(self, key: str, value: object) -> None:
+        self.broker.overrides[key] = value
+
     def wipe(self) -> None:
+        self.broker.overrides = dict(EAGER)
         shutil.rmtree(self.broker.data_dir, ignore_errors=True)
 
 
@@ -146,6 +154,9 @@ class Floor:
         self._process.stdout.close()
         self._file.unlink(missing_ok=True)
 
+    def configure(self, key: str, value: object) -> None:
+        """It has no settings."""
+
     def wipe(self) -> None:
         """Its file goes when it stops."""
 
@@ -173,6 +184,9 @@ class Peer:
 
     def stop(self, kill: bool = False) -> None:
         """It is not ours to stop."""
+
+    def configure(self, key: str, value: object) -> None:
+        """Nor to configure."""
 
     def wipe(self) -> None:
         """Nor to wipe."""
@@ -228,6 +242,10 @@ class Kafka:
             self._process.wait()
             self._process = None
 
+    def configure(self, key: str, value: object) -> None:
+        with (self._folder / "server.properties").open("a") as settings:
+            settings.write(f"{key}={value}\n")
+
     def wipe(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -243,7 +261,7 @@ class Kafka:
             "controller.listener.names=CONTROLLER\n"
             f"log.dirs={self._folder / 'data'}\n"
             "offsets.topic.replication.factor=1\n"
-            + "".join(f"{key}={value}\n" for key, value in EAGER_RETENTION.items())
+            + "".join(f"{key}={value}\n" for key, value in EAGER.items())
         )
         subprocess.run(
             [

@@ -5,6 +5,7 @@ serves Tidelog, Kafka and other peers.
 """
 
 import socket
+from collections.abc import Sequence
 
 from protocol.headers import encode_request
 from protocol.messages.create_topics import (
@@ -19,6 +20,11 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from protocol.messages.produce import (
     PartitionProduceData,
@@ -31,16 +37,25 @@ from protocol.records.record import Record
 from protocol.schema.message import Request
 
 PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION, CREATE_VERSION = 9, 12, 9, 5
+LIST_OFFSETS_VERSION = 6
 CLIENT_ID = "bench"
 CORRELATION_ID = 7
 TIMEOUT_SECONDS = 60
 
 
-def batch_of(count: int, value_size: int) -> bytes:
-    """One uncompressed batch of equal records, timestamps now-ish is the broker's business."""
+def batch_of(count: int, value_size: int, timestamp_ms: int | None = None) -> bytes:
+    """One uncompressed batch of equal records, of now where no time is given."""
+    value = (b"tidelog!" * (value_size // 8 + 1))[:value_size]
+    now = _now_ms() if timestamp_ms is None else timestamp_ms
+    return bytes(build_batch([Record(i, now, None, value, []) for i in range(count)]))
+
+
+def keyed_batch(keys: Sequence[int], value_size: int) -> bytes:
+    """One uncompressed batch with a record for each key."""
     value = (b"tidelog!" * (value_size // 8 + 1))[:value_size]
     now = _now_ms()
-    return bytes(build_batch([Record(i, now, None, value, []) for i in range(count)]))
+    records = [Record(i, now, b"key-%06d" % key, value, []) for i, key in enumerate(keys)]
+    return bytes(build_batch(records))
 
 
 def _now_ms() -> int:
@@ -77,6 +92,15 @@ def fetch_frame(
         topics=[FetchTopic(topic=topic, partitions=[wanted])],
     )
     return frame(request, FETCH_VERSION)
+
+
+def list_offsets_frame(topic: str, partition: int, timestamp_ms: int) -> bytes:
+    """The first offset of this time or later."""
+    wanted = ListOffsetsPartition(partition_index=partition, timestamp=timestamp_ms)
+    request = ListOffsetsRequest(
+        replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[wanted])]
+    )
+    return frame(request, LIST_OFFSETS_VERSION)
 
 
 class Connection:
