@@ -1,4 +1,4 @@
-"""A Disk in memory that can be killed, unplugged, and made to fail.
+"""A Disk in memory that can be killed, unplugged, photographed, and made to fail.
 
     disk = FaultDisk()
     disk.crash_at(7)                    the 7th change from now raises Crash, and all calls after
@@ -6,18 +6,25 @@
     disk.restart()                      the process died; the kernel kept everything written
     disk.power_cut()                    the machine died: un-synced bytes and names are gone
     disk.power_cut(random.Random(seed)) … or each file keeps any prefix of what it was told
+    disk.power_cut(PageByPage(…))       … or what any other PowerCut of `tests.support.inodes` says
+    disk.fail_call(12, errno.EIO)       the 12th call from now, question or change, raises OSError
+    disk.watch(callback)                called before every change, and in the middle of each write
+    disk.photograph()                   another disk, as this one is now, its process gone
 
 Model of durability: an open file's bytes and length are durable after fsync; a name made, moved
 or removed is so after fsync_dir of its directory. Nothing else is. A rename within one directory
-is one step. Calls that change nothing are not counted.
+is one step. A write that fails has half happened; an fsync that fails drops what it was to make
+durable, for good. Calls that change nothing are not counted by `crash_at`.
 """
 
 import errno
 import posixpath
 import random
+from collections.abc import Callable
 from typing import NamedTuple
 
 from runtime.disk import DirectoryLock
+from tests.support.inodes import Directory, EachByItself, File, PowerCut
 
 
 class Crash(BaseException):
@@ -30,79 +37,10 @@ class _Failure(NamedTuple):
     path_ends: str
 
 
-class _File:
-    """An inode: bytes as the kernel shows them, bytes on the platter, changes between the two."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.durable = b""
-        self.pending: list[tuple[int, bytes | None]] = []
-        self.mtime_ms = 0
-
-    def write(self, position: int, data: bytes) -> None:
-        """Apply a write, growing with zeros."""
-        self.pending.append((position, data))
-        _apply(self.data, position, data)
-
-    def truncate(self, size: int) -> None:
-        """Apply a change of length."""
-        self.pending.append((size, None))
-        _apply(self.data, size, None)
-
-    def sync(self) -> None:
-        """Make everything durable."""
-        self.durable = bytes(self.data)
-        self.pending.clear()
-
-    def forget(self, chance: random.Random | None) -> None:
-        """Go back to what the platter has, plus a prefix of the changes if chance is given."""
-        data = bytearray(self.durable)
-        if chance is not None and self.pending:
-            for position, change in self.pending[: chance.randint(0, len(self.pending))]:
-                _apply(data, position, change)
-        self.data = data
-        self.sync()
-
-
-def _apply(data: bytearray, position: int, change: bytes | None) -> None:
-    if change is None:
-        del data[position:]
-        data.extend(bytes(position - len(data)))
-        return
-    if len(data) < position:
-        data.extend(bytes(position - len(data)))
-    data[position : position + len(change)] = change
-
-
-class _Directory:
-    """A directory: names as the kernel shows them and names on the platter."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, _File | _Directory] = {}
-        self.durable: dict[str, _File | _Directory] = {}
-        self.history: list[dict[str, _File | _Directory]] = []
-        self.mtime_ms = 0
-
-    def changed(self) -> None:
-        """Remember this state: a power cut may come back to any since the last sync."""
-        self.history.append(dict(self.names))
-
-    def sync(self) -> None:
-        """Make the names durable."""
-        self.durable = dict(self.names)
-        self.history.clear()
-
-    def forget(self, chance: random.Random | None) -> None:
-        """Go back to the durable names, or to a later state that chance picks."""
-        states = [self.durable, *self.history]
-        self.names = dict(states[0] if chance is None else chance.choice(states))
-        self.sync()
-
-
 class _Open:
     """What a descriptor stands for."""
 
-    def __init__(self, file: _File, path: str, writable: bool) -> None:
+    def __init__(self, file: File, path: str, writable: bool) -> None:
         self.file = file
         self.path = path
         self.writable = writable
@@ -121,7 +59,7 @@ class FaultDisk:
     """A whole file system; the root directory always exists."""
 
     def __init__(self, *, total: int = 1 << 40, usable: int = 1 << 39) -> None:
-        self.root = _Directory()
+        self.root = Directory()
         self.changes = 0
         self.calls: list[tuple[str, str]] = []
         self.fsyncs = 0
@@ -131,6 +69,10 @@ class FaultDisk:
         self._total, self._usable = total, usable
         self._crash_at: int | None = None
         self._dead = False
+        self.asked = 0
+        self.failed_call: tuple[str, str] | None = None
+        self._fail_call: tuple[int, int, str | None] | None = None
+        self._watch: Callable[[], None] | None = None
         self._failures: list[_Failure] = []
         self._open: dict[int, _Open] = {}
         self._next_fd = 1000
@@ -146,9 +88,44 @@ class FaultDisk:
         """Raise OSError(code) at the next calls of this name on paths that end so."""
         self._failures.extend([_Failure(call, code, path_ends)] * times)
 
+    def fail_call(self, number: int, code: int, *, from_then_on: str | None = None) -> None:
+        """Raise OSError(code) at the number-th call from now, whatever it is.
+
+        With `from_then_on` all later calls below that path fail as well: the drive is dead.
+        `failed_call` tells which call it was.
+        """
+        self._fail_call = (self.asked + number, code, from_then_on)
+        self.failed_call = None
+
     def clear_failures(self) -> None:
         """Forget failures not met yet."""
         self._failures.clear()
+        self._fail_call = None
+
+    def watch(self, callback: Callable[[], None] | None) -> None:
+        """Call this before every change, and when half of a write is done."""
+        self._watch = callback
+
+    def photograph(self) -> "FaultDisk":
+        """A disk of its own that holds what this one does now, as a dead process leaves it."""
+        other = FaultDisk(total=self._total, usable=self._usable)
+        other.root = self.root.copy({})
+        other.changes = self.changes
+        other.now_ms = self.now_ms
+        return other
+
+    def image(self) -> dict[str, bytes]:
+        """Every path and what it holds as the kernel shows it; directories end in a slash."""
+        found: dict[str, bytes] = {}
+        waiting: list[tuple[str, File | Directory]] = [("", self.root)]
+        while waiting:
+            path, node = waiting.pop()
+            if isinstance(node, File):
+                found[path] = bytes(node.data)
+            else:
+                found[path + "/"] = b""
+                waiting.extend((f"{path}/{name}", child) for name, child in node.names.items())
+        return found
 
     def restart(self) -> None:
         """A new process: no descriptors, no locks, all bytes as the kernel had them."""
@@ -157,18 +134,21 @@ class FaultDisk:
         self._open.clear()
         self._locks.clear()
 
-    def power_cut(self, chance: random.Random | None = None) -> None:
+    def power_cut(self, chance: random.Random | PowerCut | None = None) -> None:
         """A new boot: only what was synced is left, or what chance adds of the rest."""
         self.restart()
+        cut = EachByItself(chance) if isinstance(chance, random.Random) else chance or PowerCut()
         seen: set[int] = set()
-        waiting: list[_File | _Directory] = [self.root]
+        waiting: list[File | Directory] = [self.root]
         while waiting:
             node = waiting.pop()
             if id(node) in seen:
                 continue
             seen.add(id(node))
-            node.forget(chance)
-            if isinstance(node, _Directory):
+            if isinstance(node, File):
+                node.come_back(cut.bytes_of(node))
+            else:
+                node.come_back(cut.names_of(node))
                 waiting.extend(node.names.values())
 
     @property
@@ -178,11 +158,11 @@ class FaultDisk:
 
     def sync_all(self) -> None:
         """Make everything durable, as a test's starting point."""
-        waiting: list[_File | _Directory] = [self.root]
+        waiting: list[File | Directory] = [self.root]
         while waiting:
             node = waiting.pop()
             node.sync()
-            if isinstance(node, _Directory):
+            if isinstance(node, Directory):
                 waiting.extend(node.names.values())
 
     # The Disk port.
@@ -196,18 +176,19 @@ class FaultDisk:
                 raise FileNotFoundError(errno.ENOENT, "no such file", path)
             self._change("create", path)
             node = self._new_file(directory, name)
-        if isinstance(node, _Directory):
+        if isinstance(node, Directory):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
         return self._descriptor(_Open(node, path, writable))
 
     def close(self, fd: int) -> None:
-        self._alive()
-        self._file(fd)
+        opened = self._file(fd)
         del self._open[fd]
+        self._read("close", opened.path)
 
     def dup(self, fd: int) -> int:
-        self._alive()
-        return self._descriptor(self._file(fd))
+        opened = self._file(fd)
+        self._read("dup", opened.path)
+        return self._descriptor(opened)
 
     def pread(self, fd: int, size: int, position: int) -> bytes:
         opened = self._file(fd)
@@ -223,24 +204,36 @@ class FaultDisk:
             self._change("pwrite", opened.path)
         except Crash:
             if self.torn_writes:
-                opened.file.write(position, content[: len(content) // 2])
+                opened.file.write(self.changes, position, content[: len(content) // 2])
             raise
-        opened.file.write(position, content)
+        except OSError:
+            opened.file.write(self.changes, position, content[: len(content) // 2])
+            raise
+        if self._watch is not None and len(content) > 1:
+            opened.file.write(self.changes, position, content[: len(content) // 2])
+            self._watch()
+        opened.file.write(self.changes, position, content)
         opened.file.mtime_ms = self.now_ms
         return len(content)
 
     def size(self, fd: int) -> int:
-        return len(self._file(fd).file.data)
+        opened = self._file(fd)
+        self._read("size", opened.path)
+        return len(opened.file.data)
 
     def truncate(self, fd: int, size: int) -> None:
         opened = self._file(fd)
         self._change("truncate", opened.path)
-        opened.file.truncate(size)
+        opened.file.truncate(self.changes, size)
         opened.file.mtime_ms = self.now_ms
 
     def fsync(self, fd: int) -> None:
         opened = self._file(fd)
-        self._change("fsync", opened.path)
+        try:
+            self._change("fsync", opened.path)
+        except OSError:
+            opened.file.fail_to_sync()
+            raise
         self.fsyncs += 1
         opened.file.sync()
 
@@ -248,7 +241,7 @@ class FaultDisk:
         opened = self._file(fd)
         self._change("allocate", opened.path)
         if len(opened.file.data) < size:
-            opened.file.truncate(size)
+            opened.file.truncate(self.changes, size)
 
     def read_file(self, path: str) -> bytes:
         self._read("read_file", path)
@@ -268,7 +261,7 @@ class FaultDisk:
                 self.close(fd)
 
     def exists(self, path: str) -> bool:
-        self._alive()
+        self._read("exists", path)
         try:
             self._find(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -276,7 +269,7 @@ class FaultDisk:
         return True
 
     def isdir(self, path: str) -> bool:
-        return self.exists(path) and isinstance(self._find(path), _Directory)
+        return self.exists(path) and isinstance(self._find(path), Directory)
 
     def listdir(self, path: str) -> list[str]:
         self._read("listdir", path)
@@ -291,8 +284,8 @@ class FaultDisk:
         if name in directory.names:
             raise FileExistsError(errno.EEXIST, "exists", path)
         self._change("mkdir", path)
-        directory.names[name] = _Directory()
-        directory.changed()
+        directory.names[name] = Directory()
+        directory.changed(self.changes)
 
     def makedirs(self, path: str) -> None:
         parent = posixpath.dirname(posixpath.normpath(path))
@@ -314,20 +307,20 @@ class FaultDisk:
         self._find_file(path)
         self._change("unlink", path)
         del directory.names[name]
-        directory.changed()
+        directory.changed(self.changes)
 
     def rmtree(self, path: str) -> None:
         directory = self._find_directory(path)
         for name, node in list(directory.names.items()):
             child = posixpath.join(path, name)
-            if isinstance(node, _Directory):
+            if isinstance(node, Directory):
                 self.rmtree(child)
             else:
                 self.unlink(child)
         self._change("rmdir", path)
         parent, name = self._parent(path)
         del parent.names[name]
-        parent.changed()
+        parent.changed(self.changes)
 
     def fsync_dir(self, path: str) -> None:
         directory = self._find_directory(path)
@@ -367,6 +360,8 @@ class FaultDisk:
     def _change(self, call: str, path: str) -> None:
         self._alive()
         self._maybe_fail(call, path)
+        if self._watch is not None:
+            self._watch()
         self.changes += 1
         self.calls.append((call, path))
         if self.changes == self._crash_at:
@@ -374,6 +369,12 @@ class FaultDisk:
             raise Crash
 
     def _maybe_fail(self, call: str, path: str) -> None:
+        self.asked += 1
+        if self._fail_call is not None and self.asked >= self._fail_call[0]:
+            number, code, below = self._fail_call
+            if self.asked == number or (below is not None and path.startswith(below)):
+                self.failed_call = self.failed_call or (call, path)
+                raise OSError(code, "injected failure", path)
         for failure in self._failures:
             if failure.call == call and path.endswith(failure.path_ends):
                 self._failures.remove(failure)
@@ -392,11 +393,11 @@ class FaultDisk:
             raise OSError(errno.EBADF, f"descriptor {fd} is not open")
         return opened
 
-    def _new_file(self, directory: _Directory, name: str) -> _File:
-        file = _File()
+    def _new_file(self, directory: Directory, name: str) -> File:
+        file = File()
         file.mtime_ms = self.now_ms
         directory.names[name] = file
-        directory.changed()
+        directory.changed(self.changes)
         return file
 
     def _move(self, call: str, source: str, target: str) -> None:
@@ -406,14 +407,14 @@ class FaultDisk:
         self._change(call, target)
         del old.names[old_name]
         new.names[new_name] = node
-        new.changed()
+        new.changed(self.changes)
         if old is not new:
-            old.changed()
+            old.changed(self.changes)
 
-    def _find(self, path: str) -> _File | _Directory:
-        node: _File | _Directory = self.root
+    def _find(self, path: str) -> File | Directory:
+        node: File | Directory = self.root
         for name in posixpath.normpath(path).strip("/").split("/"):
-            if not isinstance(node, _Directory):
+            if not isinstance(node, Directory):
                 raise NotADirectoryError(errno.ENOTDIR, "not a directory", path)
             if name in ("", "."):
                 continue
@@ -422,18 +423,18 @@ class FaultDisk:
             node = node.names[name]
         return node
 
-    def _find_file(self, path: str) -> _File:
+    def _find_file(self, path: str) -> File:
         node = self._find(path)
-        if isinstance(node, _Directory):
+        if isinstance(node, Directory):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
         return node
 
-    def _find_directory(self, path: str) -> _Directory:
+    def _find_directory(self, path: str) -> Directory:
         node = self._find(path)
-        if isinstance(node, _File):
+        if isinstance(node, File):
             raise NotADirectoryError(errno.ENOTDIR, "not a directory", path)
         return node
 
-    def _parent(self, path: str) -> tuple[_Directory, str]:
+    def _parent(self, path: str) -> tuple[Directory, str]:
         whole = posixpath.normpath(path)
         return self._find_directory(posixpath.dirname(whole) or "."), posixpath.basename(whole)
