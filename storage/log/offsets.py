@@ -66,15 +66,11 @@ def search_from(
     log: "PartitionLog", timestamp: int, after_base_offset: int = ALL
 ) -> LogTimeSearch | None:
     """The search in the next segment that may have a record at or after the timestamp."""
-    for segment in log.segments:
-        if (
-            segment.base_offset > after_base_offset
-            and segment.size
-            and segment.largest_timestamp() >= timestamp
-        ):
-            search = segment.plan_time_search(timestamp, log.log_start_offset)
-            return LogTimeSearch(log, segment.base_offset, search)
-    return None
+    segment = log.segments.reaching(timestamp, after_base_offset)
+    if segment is None:
+        return None
+    search = segment.plan_time_search(timestamp, log.log_start_offset)
+    return LogTimeSearch(log, segment.base_offset, search)
 
 
 def greatest_timestamp(log: "PartitionLog") -> int:

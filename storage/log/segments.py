@@ -4,22 +4,26 @@ Invariant: base offsets ascend strictly, the last segment is the active one, and
 has at least one.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from itertools import islice
+from typing import Final, overload
 
 from storage.segment.segment import Segment
+
+NO_TIME: Final = -(1 << 63)
 
 
 class Segments(Sequence[Segment]):
     """A sorted list of segments, found by offset."""
 
-    __slots__ = ("_base_offsets", "_segments", "active")
+    __slots__ = ("_base_offsets", "_reached_times", "_segments", "active")
 
     def __init__(self, segments: Iterable[Segment]) -> None:
         """Take segments in any order; at least one."""
         self._segments = sorted(segments, key=lambda segment: segment.base_offset)
         self._base_offsets = [segment.base_offset for segment in self._segments]
+        self._reached_times: list[int] = []
         self.active: Segment = self._segments[-1]
 
     def __len__(self) -> int:
@@ -67,6 +71,23 @@ class Segments(Sequence[Segment]):
         index = bisect_right(self._base_offsets, offset)
         return self._segments[index] if index < len(self._segments) else None
 
+    def reaching(self, timestamp: int, after_base_offset: int) -> Segment | None:
+        """The first segment beyond a base offset with a record at or after a time, if any.
+
+        Found by bisection over the times that sealed segments have reached so far, which is
+        remembered; only the active segment is asked anew.
+        """
+        reached = self._reached_times
+        for sealed in islice(self._segments, len(reached), len(self._segments) - 1):
+            reached.append(max(reached[-1] if reached else NO_TIME, _time_of(sealed)))
+        index = max(
+            bisect_left(reached, timestamp), bisect_right(self._base_offsets, after_base_offset)
+        )
+        for segment in islice(self._segments, index, None):
+            if _time_of(segment) >= timestamp:
+                return segment
+        return None
+
     def since(self, offset: int) -> list[Segment]:
         """The segment that would hold this offset and all after it; all if the log begins later."""
         return self._segments[max(bisect_right(self._base_offsets, offset) - 1, 0) :]
@@ -76,6 +97,7 @@ class Segments(Sequence[Segment]):
         assert count < len(self._segments), (count, len(self._segments))
         dropped = self._segments[:count]
         del self._segments[:count], self._base_offsets[:count]
+        self._reached_times = []
         return dropped
 
     def drop_above(self, offset: int) -> list[Segment]:
@@ -84,6 +106,7 @@ class Segments(Sequence[Segment]):
         assert index > 0, (offset, self._base_offsets)
         dropped = self._segments[index:]
         del self._segments[index:], self._base_offsets[index:]
+        self._reached_times = []
         self.active = self._segments[-1]
         return dropped
 
@@ -92,5 +115,11 @@ class Segments(Sequence[Segment]):
         dropped = self._segments
         self._segments = [segment]
         self._base_offsets = [segment.base_offset]
+        self._reached_times = []
         self.active = segment
         return dropped
+
+
+def _time_of(segment: Segment) -> int:
+    """The greatest time of a segment, before all others where it is empty."""
+    return segment.largest_timestamp() if segment.size else NO_TIME
