@@ -200,6 +200,8 @@ class ProducerState:
         """Go back to a state at or before log_end_offset: `map_end_offset` says at which.
 
         The caller replays the batches from there. Snapshots outside (start, end] are deleted.
+        Transactions that ended before log_end_offset and were not replicated stay so, wherever
+        the replay begins: the high watermark may lie below the snapshot.
         """
         for offset in list(self._snapshots):
             if offset > log_end_offset or offset <= log_start_offset:
@@ -207,7 +209,11 @@ class ProducerState:
         if log_end_offset == self.map_end_offset:
             self.on_log_start_incremented(log_start_offset)
             return
+        unreplicated = {
+            first: last for first, last in self._unreplicated.items() if last < log_end_offset
+        }
         self._forget_all()
+        self._unreplicated = unreplicated
         self._load(log_start_offset, now_ms, expiration_ms)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
@@ -217,6 +223,12 @@ class ProducerState:
             self.delete_snapshot(snapshot)
         self.last_snapshot_offset = 0
         self.map_end_offset = offset
+
+    def adopt(self, other: "ProducerState") -> None:
+        """Know of all producers what the state of another copy of this log knows."""
+        self._producers = other._producers
+        self._open = other._open
+        self._unreplicated = other._unreplicated
 
     def moved_to(self, directory: str) -> None:
         """The log's directory has another name now."""
@@ -235,17 +247,24 @@ class ProducerState:
             except CorruptFileError:
                 self.delete_snapshot(offset)
                 continue
-            for entry in entries:
-                if not _is_expired(entry, now_ms, expiration_ms):
-                    self._producers[entry.producer_id] = entry
-            self._open = {
-                entry.transaction_first_offset: entry.producer_id
-                for entry in sorted(entries, key=lambda entry: entry.transaction_first_offset)
-                if entry.transaction_first_offset != NO_OFFSET
-            }
-            self.last_snapshot_offset = self.map_end_offset = offset
+            self.restore(
+                [entry for entry in entries if not _is_expired(entry, now_ms, expiration_ms)], offset
+            )
             return
         self.last_snapshot_offset = self.map_end_offset = log_start_offset
+
+    def restore(self, entries: Iterable[ProducerEntry], offset: int) -> None:
+        """Take the producers of a snapshot at an offset, in place of whatever was known."""
+        self._forget_all()
+        self._producers.update((entry.producer_id, entry) for entry in entries)
+        self._open = {
+            entry.transaction_first_offset: entry.producer_id
+            for entry in sorted(
+                self._producers.values(), key=lambda entry: entry.transaction_first_offset
+            )
+            if entry.transaction_first_offset != NO_OFFSET
+        }
+        self.last_snapshot_offset = self.map_end_offset = offset
 
     # Snapshots.
 
