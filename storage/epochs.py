@@ -13,7 +13,7 @@ Source: LeaderEpochFileCache.java (4.3), KIP-101, KIP-279.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from runtime.disk import Disk
@@ -166,6 +166,14 @@ class LeaderEpochCache:
         starts.append(start_offset)
         self.dirty = True
         return True
+
+    def adopt(self, entries: Iterable[EpochEntry]) -> None:
+        """Have the entries of another copy of this log."""
+        found = list(entries)
+        if found != self.entries():
+            self._epochs = [entry.epoch for entry in found]
+            self._starts = [entry.start_offset for entry in found]
+            self.dirty = True
 
     def truncate_from_end(self, end_offset: int) -> None:
         """Drop entries that start at or after end_offset; a negative one drops nothing."""

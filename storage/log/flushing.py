@@ -38,6 +38,7 @@ class Flusher:
 
     __slots__ = (
         "_cut",
+        "_held",
         "_is_new",
         "_log",
         "_new_names",
@@ -56,6 +57,7 @@ class Flusher:
         self._is_new = is_new
         self._new_names = is_new
         self._cut = False
+        self._held = False
         self._snapshots = list(snapshots)
         self._owed: list[Callable[[], None]] = []
         self._wanted_end_offset = -1
@@ -75,9 +77,30 @@ class Flusher:
     def want(self, end_offset: int) -> Sequence[Job]:
         """The job that flushes up to an offset; none where a flush under way will carry it."""
         self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
-        if self.in_flight:
+        if self.in_flight or self._held:
             return ()
         return (Job(FLUSH_LOG, NO_DELAY_MS, self._plan_wanted),)
+
+    def moved(self) -> None:
+        """The directory lies elsewhere now, and no name of it may be durable there."""
+        self._is_new = self._new_names = True
+
+    # While the log moves to another log directory, the end of what is durable has to stand still
+    # for a moment: a flush of the copy must not be overtaken by one of the original.
+
+    def hold(self) -> None:
+        """Begin no flush until `release`; what is wanted meanwhile is remembered."""
+        self._held = True
+
+    @property
+    def is_still(self) -> bool:
+        """Whether flushes are held and none is under way."""
+        return self._held and not self.in_flight
+
+    def release(self) -> Sequence[Job]:
+        """Flush again; the job for what was wanted meanwhile."""
+        self._held = False
+        return self.finished() if not self.in_flight else ()
 
     def plan(self, now_ms: int, end_offset: int) -> "FlushWork | None":
         """The work that makes all before an offset durable; None if it is, or one runs."""
@@ -85,7 +108,7 @@ class Flusher:
         durable = end_offset <= log.recovery_point and not (self._cut or self._owed)
         if log.offline or durable:
             return None
-        if self.in_flight:
+        if self.in_flight or self._held:
             self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
             return None
         steps = [*self._owed, *self._steps(end_offset)]
@@ -150,7 +173,9 @@ class Flusher:
     def finished(self) -> Sequence[Job]:
         """The flush is over; the job that follows where more was asked for meanwhile."""
         self.in_flight = False
-        if self._wanted_end_offset <= self._log.recovery_point and not self._cut:
+        if self._held or (
+            self._wanted_end_offset <= self._log.recovery_point and not self._cut
+        ):
             return ()
         return (Job(FLUSH_LOG, NO_DELAY_MS, self._plan_wanted),)
 

@@ -172,6 +172,11 @@ class PooledFile:
             self._pool.forget(self)
             self.let_go()
 
+    def use_pool(self, pool: "FilePool") -> None:
+        """Be opened through another pool from now on; the file is closed."""
+        assert self._shared is None, self.path
+        self._pool = pool
+
     def let_go(self) -> None:
         """The pool's reference ends here; called by the pool."""
         shared, self._shared = self._shared, None

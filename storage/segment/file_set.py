@@ -129,9 +129,16 @@ class FileSet:
             self._transaction_index = TransactionIndex(self._disk, path, self.base_offset)
         return self._transaction_index
 
-    def moved_to(self, directory: str) -> None:
-        """The directory has another name now."""
+    def moved_to(self, directory: str, pool: FilePool | None = None) -> None:
+        """The directory has another name now; a given pool takes the files over, closed."""
         self._directory = directory
+        if pool is not None:
+            self.close()
+            self._pool = pool
+            self.log.use_pool(pool)
+            for index in (self._offset_index, self._time_index):
+                if index is not None:
+                    index.use_pool(pool)
         self._renamed()
 
     def change_suffix(self, suffix: str) -> None:
@@ -175,14 +182,35 @@ class FileSet:
             raise
         return work
 
-    def sanity_check(self) -> bool:
-        """Whether the index files are there; CorruptFileError for an impossible `.txnindex`."""
+    def sanity_check(self, log_size: int) -> bool:
+        """Whether the index files are there; CorruptFileError for one that cannot be right."""
         if not self._disk.exists(self.path(filenames.OFFSET_INDEX)):
             return False
         if not self._disk.exists(self.path(filenames.TIME_INDEX)):
             return False
+        self.offset_index.sanity_check(log_size)
+        self.time_index.sanity_check(log_size)
         self.transaction_index.sanity_check()
         return True
+
+    def forget_offset_index(self) -> None:
+        """The `.index` is missing, durably."""
+        path = self.path(filenames.OFFSET_INDEX)
+        if self._disk.exists(path):
+            self._disk.unlink(path)
+            self._disk.fsync_dir(self._directory)
+
+    def sync_indexes(self) -> None:
+        """The index files there are, and their names, are durable."""
+        for kind in _KINDS[1:]:
+            path = self.path(kind)
+            if self._disk.exists(path):
+                fd = self._disk.open(path)
+                try:
+                    self._disk.fsync(fd)
+                finally:
+                    self._disk.close(fd)
+        self._disk.fsync_dir(self._directory)
 
     def _renamed(self) -> None:
         self.log.path = self.path(filenames.LOG)

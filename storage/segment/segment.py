@@ -24,6 +24,7 @@ from runtime.disk import Disk
 from storage import filenames
 from storage.errors import InvalidIndexOffsetError
 from storage.segment.batch_scan import BatchHeader
+from storage.segment.file_records import FilePool
 from storage.segment.file_set import FileSet, FlushWork, SegmentFiles, SegmentSettings
 from storage.segment.reading import UNKNOWN, SegmentReader
 from storage.segment.rolling import RollLimits, roll_reason
@@ -74,8 +75,8 @@ class Segment(SegmentReader):
         """A segment over the files of this base offset, or with new ones.
 
         existing costs one stat and may run in a worker; nothing but the length is looked at. A new
-        segment's `.log` exists afterwards, empty; what was left of an older one with that name is
-        gone.
+        segment's `.log` exists afterwards, empty, or of its preallocated size and sparse; what was
+        left of an older one with that name is gone.
         """
         file_set = FileSet(files, directory, base_offset, settings.max_index_bytes)
         segment = cls(file_set, files.disk, settings.index_interval_bytes, now_ms)
@@ -85,7 +86,7 @@ class Segment(SegmentReader):
         file_set.delete()
         fd = file_set.log.create()
         if settings.preallocate_bytes:
-            files.disk.allocate(fd, settings.preallocate_bytes)
+            files.disk.truncate(fd, settings.preallocate_bytes)
             segment._preallocated = True
         segment.next_offset = base_offset
         segment._prepared = True
@@ -94,9 +95,12 @@ class Segment(SegmentReader):
     def __repr__(self) -> str:
         return f"Segment(base_offset={self.base_offset}, size={self.size})"
 
-    def moved_to(self, directory: str) -> None:
-        """The directory has another name now; open descriptors stay good."""
-        self._files.moved_to(directory)
+    def moved_to(self, directory: str, pool: FilePool | None = None) -> None:
+        """The directory has another name now; open descriptors stay good.
+
+        A pool that is given takes the files over from the one before, closed.
+        """
+        self._files.moved_to(directory, pool)
 
     def change_suffix(self, suffix: str) -> None:
         """Rename every file of the segment that exists."""
@@ -338,16 +342,18 @@ class Segment(SegmentReader):
         return self._files.flush_work()
 
     def sanity_check(self) -> bool:
-        """Whether the index files are there; if not, the segment must be recovered."""
-        return self._files.sanity_check()
+        """Whether the index files are there; if not, the segment must be recovered.
+
+        CorruptFileError for one that cannot be this segment's.
+        """
+        return self._files.sanity_check(self.size)
 
     # What recovery rebuilds (storage.segment.recovery); not for anyone else.
 
-    def restart_indexes(self) -> None:
-        """Forget all that was known of the content, and all index entries."""
-        self.offset_index.reset()
-        self.time_index.reset()
-        self.transaction_index.reset()
+    def begin_recovery(self) -> None:
+        """Forget all that was known of the content; index entries are gathered in memory."""
+        self.offset_index.restart()
+        self.time_index.restart()
         self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = self.base_offset
         self._bytes_since_index_entry = 0
@@ -369,7 +375,23 @@ class Segment(SegmentReader):
         )
         self._tail_offset = header.base_offset
 
-    def finish_recovery(self) -> None:
-        """All valid batches were counted: write the indexes as if the segment was closed."""
+    def finish_recovery(self, aborted: Sequence[AbortedEntry], *, vouched: bool) -> None:
+        """All valid batches were counted: write the indexes as if the segment was closed.
+
+        Vouched: a next start will trust the segment, since the recovery point was beyond it. Until
+        the new indexes are durable the `.index` is missing, which has that start rebuild them.
+        """
         self._bytes_since_index_entry = 0
-        self._seal()
+        self._preallocated = False
+        self.time_index.maybe_append(
+            self.max_timestamp_so_far, self.offset_of_max_timestamp, closing=True
+        )
+        if vouched:
+            self._files.forget_offset_index()
+        self.time_index.write_out()
+        self.transaction_index.rewrite(aborted)
+        if vouched:
+            self._files.sync_indexes()
+        self.offset_index.write_out()
+        if vouched:
+            self._files.sync_indexes()

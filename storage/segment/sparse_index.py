@@ -17,6 +17,7 @@ from struct import Struct
 from typing import ClassVar
 
 from runtime.disk import Disk
+from storage.errors import CorruptFileError
 from storage.segment.file_records import FilePool, PooledFile
 
 _TAIL_ENTRIES = 512
@@ -27,7 +28,16 @@ MAX_RELATIVE_OFFSET = 2**31 - 1
 class SparseIndex:
     """What offset and time index have in common: sorted pairs, and where they are kept."""
 
-    __slots__ = ("_disk", "_file", "_last", "_stored", "_tail", "base_offset", "max_entries")
+    __slots__ = (
+        "_disk",
+        "_file",
+        "_last",
+        "_replacing",
+        "_stored",
+        "_tail",
+        "base_offset",
+        "max_entries",
+    )
 
     layout: ClassVar[Struct]
 
@@ -42,6 +52,7 @@ class SparseIndex:
         self._file = PooledFile(disk, pool, path)
         self._tail = bytearray()
         self._last: tuple[int, int] | None = None
+        self._replacing = False
         self._stored = disk.file_size(path) // self.layout.size if disk.exists(path) else 0
         self.base_offset = base_offset
         self.max_entries = max_bytes // self.layout.size
@@ -114,20 +125,23 @@ class SparseIndex:
         tail = self._tail
         tail += self.layout.pack(first, second)
         self._last = (first, second)
-        if len(tail) >= _TAIL_ENTRIES * self.layout.size:
+        if len(tail) >= _TAIL_ENTRIES * self.layout.size and not self._replacing:
             self.write_out()
 
     def write_out(self) -> None:
         """All entries are in the file afterwards, which exists even when there are none."""
-        if self._tail or not self._disk.exists(self.path):
+        if self._tail or self._replacing or not self._disk.exists(self.path):
             fd = self._disk.open(self.path, create=True)
             try:
+                if self._replacing:
+                    self._disk.truncate(fd, 0)
                 if self._tail:
                     self._disk.pwrite(fd, self._tail, self._stored * self.layout.size)
             finally:
                 self._disk.close(fd)
             self._stored = self.count
             self._tail = bytearray()
+            self._replacing = False
 
     def keep_first(self, count: int) -> None:
         """Drop all entries from slot count on."""
@@ -138,12 +152,26 @@ class SparseIndex:
         self._tail = bytearray()
         self._cut_file(count)
 
-    def reset(self) -> None:
-        """Drop all entries, and whatever else the file holds."""
+    def restart(self) -> None:
+        """Drop all entries and gather others in memory; the file stays as it is till `write_out`.
+
+        So a recovery that finds it should not have begun has changed nothing.
+        """
         self._last = None
         self._tail = bytearray()
-        if self._disk.exists(self.path):
-            self._cut_file(0)
+        self._stored = 0
+        self._replacing = True
+
+    def sanity_check(self, log_size: int) -> None:
+        """CorruptFileError if the file cannot be the index of a `.log` of this size."""
+        size = self._disk.file_size(self.path)
+        if size % self.layout.size:
+            raise CorruptFileError(self.path, f"{size} bytes are no whole number of entries")
+        if self.count:
+            self._check_ends(self.raw_entry(0), self.raw_entry(self.count - 1), log_size)
+
+    def _check_ends(self, first: tuple[int, int], last: tuple[int, int], log_size: int) -> None:
+        raise NotImplementedError
 
     def duplicate(self) -> int:
         """A descriptor of the file for a worker to sync and close; entries written out before."""
@@ -153,6 +181,10 @@ class SparseIndex:
     def moved_to(self, path: str) -> None:
         """The file has another name now."""
         self._file.path = path
+
+    def use_pool(self, pool: FilePool) -> None:
+        """Open the file through another pool from now on; it is closed."""
+        self._file.use_pool(pool)
 
     def close(self) -> None:
         """Give the descriptor up; entries in memory stay there."""
