@@ -136,10 +136,15 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Where read_committed ends: the high watermark, or an open transaction before it."""
+        """Where read_committed ends: the high watermark, or an open transaction before it.
+
+        Never below the log start, which may have passed the beginning of a transaction.
+        """
         unstable = self.producers.first_unstable_offset
         mark = self.high_watermark
-        return mark if unstable is None or unstable > mark else unstable
+        if unstable is None or unstable >= mark:
+            return mark
+        return max(unstable, self.log_start_offset)
 
     # Appending.
 
