@@ -248,15 +248,18 @@ class ProducerState:
                 self.delete_snapshot(offset)
                 continue
             self.restore(
-                [entry for entry in entries if not _is_expired(entry, now_ms, expiration_ms)], offset
+                [entry for entry in entries if not _is_expired(entry, now_ms, expiration_ms)],
+                offset,
             )
             return
         self.last_snapshot_offset = self.map_end_offset = log_start_offset
 
     def restore(self, entries: Iterable[ProducerEntry], offset: int) -> None:
-        """Take the producers of a snapshot at an offset, in place of whatever was known."""
-        self._forget_all()
-        self._producers.update((entry.producer_id, entry) for entry in entries)
+        """Take the producers of a snapshot at an offset, in place of those that were known.
+
+        Which transactions are not replicated yet no snapshot says: that stays as it is.
+        """
+        self._producers = {entry.producer_id: entry for entry in entries}
         self._open = {
             entry.transaction_first_offset: entry.producer_id
             for entry in sorted(
