@@ -103,10 +103,13 @@ class Flusher:
         return self.finished() if not self.in_flight else ()
 
     def plan(self, now_ms: int, end_offset: int) -> "FlushWork | None":
-        """The work that makes all before an offset durable; None if it is, or one runs."""
+        """The work that makes all before an offset durable; None if it is, or one runs.
+
+        A snapshot not synced yet counts: a clean shutdown vouches for the one it wrote last.
+        """
         log = self._log
-        durable = end_offset <= log.recovery_point and not (self._cut or self._owed)
-        if log.offline or durable:
+        owes = self._cut or self._owed or self._snapshots
+        if log.offline or (end_offset <= log.recovery_point and not owes):
             return None
         if self.in_flight or self._held:
             self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
@@ -173,9 +176,7 @@ class Flusher:
     def finished(self) -> Sequence[Job]:
         """The flush is over; the job that follows where more was asked for meanwhile."""
         self.in_flight = False
-        if self._held or (
-            self._wanted_end_offset <= self._log.recovery_point and not self._cut
-        ):
+        if self._held or (self._wanted_end_offset <= self._log.recovery_point and not self._cut):
             return ()
         return (Job(FLUSH_LOG, NO_DELAY_MS, self._plan_wanted),)
 

@@ -4,7 +4,10 @@ After a clean shutdown the files are trusted; only the tail of the last segment 
 the log end. Otherwise every segment from the one that holds the recovery point on is read through
 (`storage.segment.recovery`): at the first batch that is not whole and right the log ends, and later
 segments are dropped. Below the recovery point everything was durable, and is trusted in both cases,
-unless an index file is missing: then recovery begins with that segment.
+unless an index file is missing or cannot be right: then recovery begins with that segment.
+
+What was durable is never cut off: where it is not what it was, after a clean shutdown or below the
+recovery point, loading ends in DamagedLog with the files as they are, and the log is not served.
 
     end < checkpointed log start      the records are lost: all segments dropped, begin at log start
     log start                         the checkpoint's, not below the first segment's base
@@ -15,20 +18,34 @@ Any thread may run it: nobody knows the log yet. Source: LogLoader.java (3.9, 4.
 """
 
 import logging
+from itertools import pairwise
 from typing import NamedTuple
 
 from config.topic_config import LogConfig
 from protocol.model import TopicPartition
+from protocol.records.errors import CorruptBatch, MalformedRecords
 from runtime.disk import Disk
 from storage.epochs import LeaderEpochCache
-from storage.errors import CorruptFileError
+from storage.errors import CorruptFileError, DamagedLog
+from storage.filenames import LOG
 from storage.log.environment import LogEnvironment, LogIdentity
 from storage.log.segments import Segments
+from storage.log.splitting import split_overflowed
 from storage.log.tidying import tidy
 from storage.producer.state import ProducerState
 from storage.segment.file_set import SegmentFiles, SegmentSettings
-from storage.segment.recovery import recover_segment, replay_batch
+from storage.segment.recovery import (
+    Promise,
+    Recovery,
+    SegmentOverflow,
+    Watch,
+    only_zeros,
+    recover_segment,
+    replay_batch,
+    unwatched,
+)
 from storage.segment.segment import Segment
+from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +57,13 @@ class Checkpoints(NamedTuple):
     recovery_point: int
     log_start_offset: int
     high_watermark: int
+
+
+class LoadClock(NamedTuple):
+    """When a log is loaded, and who follows how much of it was read."""
+
+    now_ms: int
+    watch: Watch = unwatched
 
 
 class LoadedLog(NamedTuple):
@@ -83,10 +107,14 @@ def load_log(
     config: LogConfig,
     environment: LogEnvironment,
     checkpoints: Checkpoints,
-    now_ms: int,
+    clock: LoadClock,
 ) -> LoadedLog:
-    """Open the log of a directory. StorageError if the disk fails."""
-    loader = _Loader(disk, identity, config, environment, now_ms)
+    """Open the log of a directory.
+
+    StorageError if the disk fails, DamagedLog where records that were durable are not there; what
+    the watch raises gives a recovery up, and leaves nothing that a next one would not do again.
+    """
+    loader = _Loader(disk, identity, config, environment, clock.now_ms, clock.watch)
     return loader.load(checkpoints)
 
 
@@ -100,6 +128,7 @@ class _Loader:
         config: LogConfig,
         environment: LogEnvironment,
         now_ms: int,
+        watch: Watch = unwatched,
     ) -> None:
         self._disk = disk
         self._directory = identity.directory
@@ -109,6 +138,7 @@ class _Loader:
         self._settings = segment_settings(config)
         self._expiration_ms = environment.producer_id_expiration_ms
         self._now_ms = now_ms
+        self._watch = watch
         self._snapshots: list[str] = []
         self.epochs = LeaderEpochCache(disk, identity.directory)
         self.producers = ProducerState(disk, identity.directory, identity.topic_partition)
@@ -119,7 +149,22 @@ class _Loader:
 
     def load(self, checkpoints: Checkpoints) -> LoadedLog:
         """See the module."""
+        while True:
+            try:
+                return self._load(checkpoints)
+            except SegmentOverflow as overflow:
+                parts = split_overflowed(self._disk, self._directory, overflow.base_offset)
+                logger.warning(
+                    "%s Split overflowed segment %d into segments %s",
+                    self._prefix,
+                    overflow.base_offset,
+                    parts,
+                )
+
+    def _load(self, checkpoints: Checkpoints) -> LoadedLog:
         found = tidy(self._disk, self._directory)
+        self._snapshots = []
+        self.epochs = LeaderEpochCache(self._disk, self._directory)
         self.producers = ProducerState(
             self._disk, self._directory, self._topic_partition, found.snapshots
         )
@@ -128,15 +173,18 @@ class _Loader:
         except CorruptFileError as error:
             logger.warning("%s Ignoring damaged leader epochs: %s", self._prefix, error)
         if not found.base_offsets:
+            self._check_end(self._directory, 0, 0, checkpoints)
             return self._start_over(checkpoints.log_start_offset, checkpoints)
         segments = [self._open(base, existing=True) for base in found.base_offsets]
         self.producers.remove_stray_snapshots(found.base_offsets)
         start_offset = max(checkpoints.log_start_offset, found.base_offsets[0])
         suspect = self._first_suspect(segments, checkpoints, found.unindexed)
         if suspect is None:
-            end_offset = segments[-1].read_next_offset()
+            end_offset = self._find_end(segments)
         else:
-            segments, end_offset = self._recover(segments, suspect, start_offset)
+            segments, end_offset = self._recover(segments, suspect, start_offset, checkpoints)
+        last = segments[-1]
+        self._check_end(last.path(LOG), last.size, end_offset, checkpoints)
         if end_offset < start_offset:
             logger.warning(
                 "%s Deleting all segments because logEndOffset (%d) has become smaller than "
@@ -150,12 +198,60 @@ class _Loader:
             return self._start_over(start_offset, checkpoints)
         if suspect is None:
             self._load_producers(segments, start_offset, end_offset, clean=checkpoints.clean)
-        if suspect is not None:
+        else:
             vouched = min(checkpoints.recovery_point, found.base_offsets[suspect])
             checkpoints = checkpoints._replace(recovery_point=vouched)
         return self._loaded(
             segments, start_offset, end_offset, checkpoints, is_new=suspect is not None
         )
+
+    def _find_end(self, segments: list[Segment]) -> int:
+        """The log end after a clean shutdown; DamagedLog if the last segment does not end there."""
+        for segment, following in pairwise(segments):
+            if following.base_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                self._check_range(segment)
+        last = segments[-1]
+        path = last.path(LOG)
+        try:
+            end_position = last.read_end()
+        except CorruptBatch as error:
+            raise DamagedLog(path, 0, error.message) from error
+        if end_position < last.size:
+            if not self._is_padding(path, end_position, last.size):
+                raise DamagedLog(path, end_position, "the last batch is incomplete")
+            last.trim_preallocated(end_position)
+        self._check_range(last)
+        return last.read_next_offset()
+
+    def _is_padding(self, path: str, position: int, end_position: int) -> bool:
+        fd = self._disk.open(path, writable=False)
+        try:
+            return only_zeros(
+                lambda size, at: self._disk.pread(fd, size, at), position, end_position
+            )
+        finally:
+            self._disk.close(fd)
+
+    @staticmethod
+    def _check_range(segment: Segment) -> None:
+        """SegmentOverflow if the segment's offsets do not fit its indexes."""
+        if segment.read_next_offset() - 1 - segment.base_offset > MAX_RELATIVE_OFFSET:
+            raise SegmentOverflow(segment.base_offset)
+
+    def _check_end(
+        self, path: str, position: int, end_offset: int, checkpoints: Checkpoints
+    ) -> None:
+        """Records that were durable must be there still: DamagedLog after a clean shutdown.
+
+        After an unclean one a truncation may have taken them that no checkpoint knows of yet.
+        """
+        promised = checkpoints.recovery_point
+        if end_offset >= promised:
+            return
+        reason = f"the log ends at offset {end_offset}, and was durable up to {promised}"
+        if checkpoints.clean:
+            raise DamagedLog(path, position, reason)
+        logger.error("%s %s at position %d: %s", self._prefix, path, position, reason)
 
     def _open(self, base_offset: int, *, existing: bool) -> Segment:
         return Segment.open(
@@ -199,52 +295,91 @@ class _Loader:
             tuple(self._snapshots),
         )
 
-    @staticmethod
     def _first_suspect(
-        segments: list[Segment], checkpoints: Checkpoints, unindexed: frozenset[int]
+        self, segments: list[Segment], checkpoints: Checkpoints, unindexed: frozenset[int]
     ) -> int | None:
-        """Slot of the first segment to be read through; None if all are trusted."""
+        """Slot of the first segment to be read through; None if all are trusted.
+
+        Where not even the shutdown was clean the indexes of those before are looked at too. The
+        last segment's are in any case: they say where to begin looking for the log end.
+        """
+        last = len(segments) - 1
         suspect = None
+        looked_at = range(last, last + 1)
         if not checkpoints.clean:
             suspect = 0
             for slot, segment in enumerate(segments):
                 if segment.base_offset <= checkpoints.recovery_point:
                     suspect = slot
+            looked_at = range(suspect)
         for slot, segment in enumerate(segments):
-            if segment.base_offset in unindexed and (segment.size or slot < len(segments) - 1):
+            is_whole = segment.base_offset not in unindexed or (slot == last and not segment.size)
+            if not is_whole or (slot in looked_at and not self._has_sound_indexes(segment)):
                 return slot if suspect is None else min(slot, suspect)
         return suspect
 
+    def _has_sound_indexes(self, segment: Segment) -> bool:
+        try:
+            segment.sanity_check()
+        except CorruptFileError as error:
+            logger.warning(
+                "%s Rebuilding the indexes of segment %d: %s",
+                self._prefix,
+                segment.base_offset,
+                error,
+            )
+            return False
+        return True
+
     def _recover(
-        self, segments: list[Segment], first: int, start_offset: int
+        self, segments: list[Segment], first: int, start_offset: int, checkpoints: Checkpoints
     ) -> tuple[list[Segment], int]:
         """Read the segments from a slot on through; those that remain, and the log end."""
-        base = segments[first].base_offset
-        logger.info("%s Recovering unflushed segment %d", self._prefix, base)
-        self.epochs.truncate_from_end(base)
-        self._load_producers(segments[:first], start_offset, base, clean=False)
-        end_offset = base
+        self.epochs.truncate_from_end(segments[first].base_offset)
+        self._load_producers(
+            segments[:first], start_offset, segments[first].base_offset, clean=False
+        )
+        end_offset = segments[first].base_offset
         for slot in range(first, len(segments)):
             segment = segments[slot]
+            logger.info("%s Recovering unflushed segment %d", self._prefix, segment.base_offset)
             self.producers.map_end_offset = segment.base_offset
             if slot > first:
                 snapshot = self.producers.take_snapshot(sync=False)
                 if snapshot is not None:
                     self._snapshots.append(snapshot)
-            recovery = recover_segment(self._disk, segment, self.producers, self.epochs)
+            following = segments[slot + 1].base_offset if slot + 1 < len(segments) else 0
+            promised = checkpoints.recovery_point
+            promise = Promise(checkpoints.clean, promised, max(following, promised))
+            recovery = recover_segment(
+                self._disk, segment, self.producers, self.epochs, promise, self._watch
+            )
             end_offset = max(recovery.next_offset, segment.base_offset)
             if recovery.truncated_bytes:
-                logger.warning(
-                    "%s Corruption found in segment %d, truncating to offset %d (%d bytes): %s",
-                    self._prefix,
-                    segment.base_offset,
-                    end_offset,
-                    recovery.truncated_bytes,
-                    recovery.reason,
-                )
+                self._tell_of_cut(recovery, segments[slot:], checkpoints)
                 self._drop(segments[slot + 1 :])
                 return segments[: slot + 1], end_offset
         return segments, end_offset
+
+    def _tell_of_cut(
+        self, recovery: Recovery, segments: list[Segment], checkpoints: Checkpoints
+    ) -> None:
+        """Log what was taken off the end of the first of these segments, and that the others go."""
+        lost = recovery.next_offset < checkpoints.high_watermark
+        logger.log(
+            logging.ERROR if lost else logging.WARNING,
+            "%s Corruption found in segment %d, truncating to offset %d: %d bytes after %d batches "
+            "cut off, %d later segments with %d bytes dropped%s: %s",
+            self._prefix,
+            segments[0].base_offset,
+            recovery.next_offset,
+            recovery.truncated_bytes,
+            recovery.batches,
+            len(segments) - 1,
+            sum(segment.size for segment in segments[1:]),
+            f", all below high watermark {checkpoints.high_watermark}" if lost else "",
+            recovery.reason or "the last batch is incomplete",
+        )
 
     def _drop(self, segments: list[Segment]) -> None:
         """Remove segments that follow a cut, the last one first."""
@@ -261,7 +396,11 @@ class _Loader:
             producers.map_end_offset = end_offset
             return
         producers.truncate_and_reload(start_offset, end_offset, self._now_ms, self._expiration_ms())
-        replay(producers, segments, end_offset)
+        try:
+            replay(producers, segments, end_offset)
+        except (CorruptBatch, MalformedRecords) as error:
+            reason = f"no producers to be read after offset {producers.map_end_offset}: {error}"
+            raise DamagedLog(self._directory, 0, reason) from error
 
 
 def replay(producers: ProducerState, segments: list[Segment], end_offset: int) -> None:

@@ -112,3 +112,15 @@ def test_closing_does_what_a_put_off_flush_owes() -> None:
     last.commit()
     disk.power_cut()
     assert LogHarness(disk).content() == [(0, b"x")]
+
+
+def test_closing_syncs_its_snapshot_though_every_record_is_flushed() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"], producer_id=7, producer_epoch=0, base_sequence=0)
+    harness.flush()
+    harness.close()
+    disk.power_cut()
+    entry = LogHarness(disk).log.producers.get(7)
+    assert entry is not None
+    assert entry.last_sequence == 0

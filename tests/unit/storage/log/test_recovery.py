@@ -126,3 +126,25 @@ def test_the_log_ends_where_its_last_batch_does_after_a_clean_close() -> None:
     assert (harness.report.recovered, harness.log.log_end_offset) == (0, 9)
     assert harness.manager.get(PARTITION) is harness.log
     assert harness.now_ms == START_MS
+
+
+def test_a_snapshot_that_a_kill_left_unsynced_is_synced_by_the_next_flush() -> None:
+    disk = FaultDisk()
+    config = LogConfig(file_delete_delay_ms=0)
+    harness = LogHarness(disk, config)
+    harness.append([b"x"], producer_id=7, producer_epoch=0, base_sequence=0)
+    harness.run(harness.log.roll(START_MS))
+    harness.append([b"y"])
+    harness.flush()
+    harness.checkpoint()
+    harness.log.update_high_watermark(2)
+    harness.log.maybe_increment_log_start_offset(1, "client delete records request")
+    harness.run(harness.log.delete_old_segments(START_MS)[1])
+    harness.log.roll(START_MS)
+    harness.append([b"z"])
+    disk.restart()
+    again = LogHarness(disk, config)
+    again.flush()
+    again.checkpoint()
+    disk.power_cut()
+    assert LogHarness(disk, config).log.producers.get(7) is not None
