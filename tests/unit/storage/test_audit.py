@@ -1,5 +1,6 @@
 """An audit finds whatever does not hold, and nothing where all holds."""
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +58,17 @@ def cut(path: Callable[[FaultDisk], str], by: int) -> Callable[[FaultDisk], None
     return damage
 
 
+def later_offset(path: str) -> Callable[[FaultDisk], None]:
+    """The last entry but one of a time index speaks of an offset more than it should."""
+
+    def damage(disk: FaultDisk) -> None:
+        data = disk.read_file(path)
+        timestamp, offset = struct.unpack(">qi", data[-24:-12])
+        disk.write_file(path, data[:-24] + struct.pack(">qi", timestamp, offset + 1) + data[-12:])
+
+    return damage
+
+
 def move(source: str, target: str) -> Callable[[FaultDisk], None]:
     return lambda disk: disk.write_file(target, disk.read_file(source))
 
@@ -77,7 +89,8 @@ def test_nothing_is_found_in_a_sound_directory() -> None:
         (cut(lambda _d: f"{FIRST}.index", 3), "whole number"),
         (lambda d: d.unlink(f"{FIRST}.index"), "missing"),
         (flip(lambda _d: f"{FIRST}.timeindex", 0), "does not ascend"),
-        (flip(lambda _d: f"{FIRST}.timeindex", 18), "later than"),
+        (flip(lambda _d: f"{FIRST}.timeindex", 18), "does not ascend"),
+        (later_offset(f"{FIRST}.timeindex"), "has timestamp"),
         (lambda d: d.unlink(names(d, ".txnindex")[0]), "is missing"),
         (flip(lambda d: names(d, ".txnindex")[0], 9), "should be"),
         (flip(lambda d: names(d, ".txnindex")[0], 24), "names no marker"),

@@ -1,0 +1,1 @@
+"""What must hold in a data directory, one module a kind of file; used by storage.audit."""
