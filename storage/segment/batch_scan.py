@@ -93,11 +93,12 @@ def read_header(chunk: bytes, at: int, position: int) -> BatchHeader | None:
 
 
 def scan_whole(
-    read: Read, position: int, end_position: int
+    read: Read, position: int, end_position: int, chunk_bytes: int = _WHOLE_CHUNK
 ) -> Iterator[tuple[BatchHeader, memoryview]]:
     """Each whole batch with its bytes, unchecked; the bytes stay valid as long as held.
 
-    A partial batch at the end is passed over. CorruptBatch where no batch can begin.
+    A partial batch at the end is passed over. CorruptBatch where no batch can begin. The file is
+    read chunk_bytes at a time, or a batch where that is more.
     """
     chunk, chunk_position = memoryview(b""), position
     raw = b""
@@ -107,7 +108,7 @@ def scan_whole(
         if len(raw) - at >= _PREFIX_BYTES:
             header = read_header(raw, at, position)
         if header is None or header.size > len(raw) - at:
-            wanted = _WHOLE_CHUNK if header is None else max(_WHOLE_CHUNK, header.size)
+            wanted = chunk_bytes if header is None else max(chunk_bytes, header.size)
             wanted = min(wanted, end_position - position)
             if header is not None and header.size > wanted:
                 return
