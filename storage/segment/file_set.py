@@ -22,10 +22,13 @@ _KINDS = (
 
 
 class SegmentFiles(NamedTuple):
-    """Where segments live: the disk of their log directory, and the pool of open files."""
+    """Where segments live: the disk of their log directory, the pool of open files, and how their
+    names end.
+    """
 
     disk: Disk
     pool: FilePool
+    suffix: str = filenames.NO_SUFFIX
 
 
 class SegmentSettings(NamedTuple):
@@ -87,14 +90,13 @@ class FileSet:
         max_index_bytes: int,
     ) -> None:
         """Nothing is opened or made."""
-        self._disk, self._pool = files
+        self._disk, self._pool, self.suffix = files
         self._directory = directory
         self._max_index_bytes = max_index_bytes
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
         self.base_offset = base_offset
-        self.suffix = filenames.NO_SUFFIX
         self.log = PooledFile(self._disk, self._pool, self.path(filenames.LOG))
 
     def path(self, kind: str) -> str:

@@ -11,7 +11,7 @@ Source: OffsetIndex.java (4.3).
 
 from struct import Struct
 
-from storage.errors import InvalidIndexOffsetError
+from storage.errors import CorruptFileError, InvalidIndexOffsetError
 from storage.segment.sparse_index import MAX_RELATIVE_OFFSET, SparseIndex
 
 _RELATIVE_OFFSET, _POSITION = 0, 1
@@ -66,6 +66,14 @@ class OffsetIndex(SparseIndex):
         """Offset of the first entry whose batch starts at or after a position."""
         slot = self.floor(position - 1, _POSITION)[0] + 1
         return self.entry(slot)[0] if slot < self.count else None
+
+    def _check_ends(self, first: tuple[int, int], last: tuple[int, int], log_size: int) -> None:
+        if not 0 <= first[0] <= last[0] or not 0 <= first[1] <= last[1]:
+            raise CorruptFileError(self.path, f"entries go back from {first} to {last}")
+        if last[1] >= log_size:
+            raise CorruptFileError(
+                self.path, f"position {last[1]} lies beyond the {log_size} bytes of the log"
+            )
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or after an offset."""

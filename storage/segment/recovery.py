@@ -1,26 +1,62 @@
 """Rebuilds what a segment's log says: its end, its indexes, and what its batches tell the log.
 
 Each batch is checked, header and checksum, in order; records are not decompressed. The first one
-that is not right, or whose offsets go back, ends the segment: it and all after it are cut off.
+that is not right, or whose offsets go back, ends the segment: it and all after it are cut off,
+unless they were promised to be whole. Zeros up to the end of the file are what preallocation left,
+and go without a word.
+
+Until the end is found nothing is written, so a recovery may be given up between chunks, and one
+that finds damage has changed nothing.
 Source: LogSegment.recover (4.3).
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
-from protocol.records.batch import RecordBatch
+from protocol.crc32c import crc32c
+from protocol.records.batch import HEADER, HEADER_SIZE, LOG_OVERHEAD, MAGIC, RecordBatch
 from protocol.records.errors import CorruptBatch, MalformedRecords
 from runtime.disk import Disk
 from storage import filenames
 from storage.epochs import LeaderEpochCache
+from storage.errors import DamagedLog
 from storage.producer.state import ProducerState
-from storage.segment.batch_scan import BatchHeader, check, scan_whole
+from storage.segment.batch_scan import BatchHeader, Read, check, read_header
 from storage.segment.segment import Segment
 from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 from storage.segment.transaction_index import AbortedEntry
 
+CHUNK_BYTES: Final = 1 << 20
+_CHECKED: Final = 21
+_HEADER_OF = HEADER.unpack_from
+
+Watch = Callable[[int], None]
+"""Told of so many bytes more that were read; what it raises ends the recovery."""
+
+
+class Promise(NamedTuple):
+    """What must be whole: all below `end_offset`; after a clean shutdown every byte there is."""
+
+    clean: bool
+    end_offset: int
+
+
+NOTHING_PROMISED: Final = Promise(False, 0)
+
+
+class SegmentOverflow(Exception):
+    """A batch's offset is too far from the segment's base to be indexed: split the segment."""
+
+    def __init__(self, base_offset: int) -> None:
+        super().__init__(base_offset)
+        self.base_offset = base_offset
+
 
 class Recovery(NamedTuple):
-    """What was found. `reason` says why bytes were cut off; None if none were."""
+    """What was found. `reason` says why bytes were cut off; None if none were.
+
+    A preallocated rest of zeros is not counted among `truncated_bytes`.
+    """
 
     valid_bytes: int
     truncated_bytes: int
@@ -29,61 +65,122 @@ class Recovery(NamedTuple):
     reason: str | None
 
 
+def unwatched(_nbytes: int) -> None:
+    """Nobody follows the progress."""
+
+
 def recover_segment(
-    disk: Disk, segment: Segment, producers: ProducerState, epochs: LeaderEpochCache
+    disk: Disk,
+    segment: Segment,
+    producers: ProducerState,
+    epochs: LeaderEpochCache,
+    promise: Promise = NOTHING_PROMISED,
+    watch: Watch = unwatched,
 ) -> Recovery:
     """Make the segment hold its valid batches only, with indexes for just those, written out.
 
     producers, which must stand at the segment's base offset or before, and epochs follow the
-    batches. Nothing is synced. For a segment nobody else uses; may run in a worker.
+    batches. Nothing is synced. For a segment nobody else uses; may run in a worker. DamagedLog if
+    what was promised is not there, SegmentOverflow; the files are as they were then.
     """
     path = segment.path(filenames.LOG)
     fd = disk.open(path)
     try:
         length = disk.size(fd)
-        segment.restart_indexes()
-        reason = None
-        batches = 0
 
         def read(size: int, position: int) -> bytes:
             return disk.pread(fd, size, position)
 
-        try:
-            for header, view in scan_whole(read, 0, length):
-                _take(segment, header, check(header, view), producers, epochs)
-                batches += 1
-        except (CorruptBatch, MalformedRecords) as error:
-            reason = error.message
-        truncated = length - segment.size
-        if truncated:
-            reason = reason or "the last batch is incomplete"
-            disk.truncate(fd, segment.size)
+        rebuild = _Rebuild(segment, producers, epochs)
+        reason = rebuild.run(read, length, watch)
+        end = segment.size
+        is_padding = reason is not None and _only_zeros(read, end, length, watch)
+        kept = segment.next_offset >= promise.end_offset
+        if reason is not None and not (kept and (is_padding or not promise.clean)):
+            raise DamagedLog(path, end, reason)
+        if end < length:
+            disk.truncate(fd, end)
     finally:
         disk.close(fd)
-    segment.finish_recovery()
-    return Recovery(segment.size, truncated, segment.next_offset, batches, reason)
+    segment.finish_recovery(rebuild.aborted, vouched=segment.next_offset <= promise.end_offset)
+    if is_padding:
+        return Recovery(end, 0, segment.next_offset, rebuild.batches, None)
+    return Recovery(end, length - end, segment.next_offset, rebuild.batches, reason)
 
 
-def _take(
-    segment: Segment,
-    header: BatchHeader,
-    batch: RecordBatch | None,
-    producers: ProducerState,
-    epochs: LeaderEpochCache,
-) -> None:
-    """Count one valid batch. batch is None for a message of format 0 or 1."""
-    if header.base_offset < segment.next_offset:
-        raise CorruptBatch(
-            f"offset {header.base_offset} is below the expected {segment.next_offset}"
-        )
-    if header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-        raise CorruptBatch(f"offset {header.last_offset} is out of the segment's range")
-    aborted = None if batch is None else replay_batch(producers, batch)
-    segment.recovered(header)
-    if header.leader_epoch >= 0 and header.leader_epoch > epochs.latest_epoch:
-        epochs.assign(header.leader_epoch, header.base_offset)
-    if aborted is not None:
-        segment.append_aborted(aborted)
+class _Rebuild:
+    """The state of one segment's recovery: chunk after chunk, each from a batch's start on."""
+
+    __slots__ = ("_epochs", "_producers", "_segment", "aborted", "batches")
+
+    def __init__(
+        self, segment: Segment, producers: ProducerState, epochs: LeaderEpochCache
+    ) -> None:
+        self._segment = segment
+        self._producers = producers
+        self._epochs = epochs
+        self.aborted: list[AbortedEntry] = []
+        self.batches = 0
+        segment.begin_recovery()
+
+    def run(self, read: Read, length: int, watch: Watch) -> str | None:
+        """Take all valid batches; why the first one that is not is none, None if all are."""
+        segment = self._segment
+        wanted = CHUNK_BYTES
+        try:
+            while segment.size < length:
+                begin = segment.size
+                raw = read(min(wanted, length - begin), begin)
+                self._take_chunk(raw, begin)
+                watch(segment.size - begin)
+                wanted = CHUNK_BYTES
+                if segment.size == begin:
+                    header = read_header(raw, 0, begin)
+                    if header is None or header.size > length - begin or header.size <= len(raw):
+                        return "the last batch is incomplete"
+                    wanted = header.size
+        except (CorruptBatch, MalformedRecords) as error:
+            return error.message
+        return None
+
+    def _take_chunk(self, raw: bytes, position: int) -> None:
+        """Take the batches that lie in a chunk whole."""
+        view = memoryview(raw)
+        at, end = 0, len(raw)
+        while at < end:
+            header = read_header(raw, at, position + at)
+            if header is None or header.size > end - at:
+                return
+            self._take(header, view[at : at + header.size])
+            at += header.size
+
+    def _take(self, header: BatchHeader, view: memoryview) -> None:
+        segment = self._segment
+        batch = check(header, view)
+        if header.base_offset < segment.next_offset or header.last_offset < header.base_offset:
+            raise CorruptBatch(
+                f"offset {header.base_offset} is below the expected {segment.next_offset}"
+            )
+        if header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+            raise SegmentOverflow(segment.base_offset)
+        aborted = None if batch is None else replay_batch(self._producers, batch)
+        segment.recovered(header)
+        if header.leader_epoch >= 0 and header.leader_epoch > self._epochs.latest_epoch:
+            self._epochs.assign(header.leader_epoch, header.base_offset)
+        if aborted is not None:
+            self.aborted.append(aborted)
+        self.batches += 1
+
+
+def _only_zeros(read: Read, position: int, end_position: int, watch: Watch) -> bool:
+    """Whether there is nothing but zeros from a position to the end."""
+    while position < end_position:
+        chunk = read(min(CHUNK_BYTES, end_position - position), position)
+        if not chunk or chunk.count(0) != len(chunk):
+            return False
+        watch(len(chunk))
+        position += len(chunk)
+    return True
 
 
 def replay_batch(producers: ProducerState, batch: RecordBatch) -> AbortedEntry | None:

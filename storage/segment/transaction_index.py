@@ -12,6 +12,7 @@ are few, and kept in memory once they were needed.
 Source: TransactionIndex.java, AbortedTxn.java (4.3), KIP-98.
 """
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
@@ -87,11 +88,12 @@ class TransactionIndex:
             self._cut_file(len(kept) * _ENTRY.size)
             self._entries = kept
 
-    def reset(self) -> None:
-        """Drop all entries."""
-        if self._disk.exists(self.path):
-            self._cut_file(0)
-        self._entries = []
+    def rewrite(self, entries: Sequence[AbortedEntry]) -> None:
+        """Hold just these; without any, a file there was is empty and none is made."""
+        if entries or self._disk.exists(self.path):
+            data = b"".join(_ENTRY.pack(_VERSION, *entry) for entry in entries)
+            self._disk.write_file(self.path, data)
+        self._entries = list(entries)
 
     def sanity_check(self) -> None:
         """CorruptFileError if the file holds what this segment's index cannot."""
