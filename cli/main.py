@@ -10,11 +10,21 @@ from typing import Final
 
 import click
 
-COMMANDS: Final = ("start", "topics", "configs", "produce", "consume", "log", "doctor")
+COMMANDS: Final = (
+    "start",
+    "topics",
+    "configs",
+    "produce",
+    "consume",
+    "log",
+    "import-kafka",
+    "export-kafka",
+    "doctor",
+)
 
 
-CLIENT_LIBRARIES: Final = ("confluent_kafka", "rich")
-"""What the extra `cli` brings; a broker does without."""
+EXTRAS: Final = {"confluent_kafka": "cli", "rich": "cli", "kazoo": "zookeeper"}
+"""Libraries a broker does without, and the extra that brings each."""
 
 
 class LazyGroup(click.Group):
@@ -28,7 +38,7 @@ class LazyGroup(click.Group):
         """The command of that name, its module imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"{__package__}.{cmd_name}")
+        module = importlib.import_module(f"{__package__}.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 
@@ -37,10 +47,10 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
-            if error.name not in CLIENT_LIBRARIES:
+            if error.name not in EXTRAS:
                 raise
             raise click.ClickException(
-                f"this command needs {error.name}: pip install 'tidelog[cli]'"
+                f"this command needs {error.name}: pip install 'tidelog[{EXTRAS[error.name]}]'"
             ) from None
 
 
