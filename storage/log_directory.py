@@ -2,7 +2,7 @@
 
     open()            directory made if missing, locked; a second process is refused
     discover()        what lies in it: live replicas, leftovers of deletions, names we do not know
-    checkpoints       three files of offsets by partition, written by `storage.log_jobs`
+    checkpoints       four files of offsets by partition, written by `storage.log_jobs`
     close(clean)      mark of a clean shutdown, only if everything was loaded; lock released
 
 A directory that failed is offline until the process ends: nothing below it is touched again.
@@ -19,6 +19,7 @@ from runtime.disk import DirectoryLock, Disk
 from storage.checkpoints import OffsetCheckpoint
 from storage.errors import CorruptFileError, StorageError
 from storage.filenames import (
+    CLEANER_CHECKPOINT,
     DELETE,
     FUTURE,
     HIGH_WATERMARK_CHECKPOINT,
@@ -68,6 +69,7 @@ class LogDirectory:
     __slots__ = (
         "_lock",
         "clean_broker_epoch",
+        "cleaner_offsets",
         "disk",
         "high_watermarks",
         "loaded",
@@ -84,6 +86,7 @@ class LogDirectory:
         self.recovery_points = OffsetCheckpoint(self.disk, path, RECOVERY_POINT_CHECKPOINT)
         self.log_starts = OffsetCheckpoint(self.disk, path, LOG_START_OFFSET_CHECKPOINT)
         self.high_watermarks = OffsetCheckpoint(self.disk, path, HIGH_WATERMARK_CHECKPOINT)
+        self.cleaner_offsets = OffsetCheckpoint(self.disk, path, CLEANER_CHECKPOINT)
         self.offline = False
         self.was_clean = False
         self.loaded = False

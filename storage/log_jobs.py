@@ -2,7 +2,7 @@
 
     kafka-log-retention                 slices on the loop
     kafka-log-flusher                   fsync by workers, logs older than their flush.ms
-    kafka-recovery-point-checkpoint     one file a directory, by workers
+    kafka-recovery-point-checkpoint     one file a directory, by workers; the cleaner's with it
     kafka-log-start-offset-checkpoint   likewise
     highwatermark-checkpoint            likewise
     kafka-delete-logs                   directories removed by workers
@@ -34,6 +34,7 @@ FLUSHER = "kafka-log-flusher"
 RECOVERY_POINTS = "kafka-recovery-point-checkpoint"
 LOG_STARTS = "kafka-log-start-offset-checkpoint"
 HIGH_WATERMARKS = "highwatermark-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 PRODUCER_EXPIRATION = "PeriodicProducerExpirationCheck"
 SLICE = 64
 
@@ -149,6 +150,7 @@ class LogJobs:
             RECOVERY_POINTS: [],
             LOG_STARTS: [],
             HIGH_WATERMARKS: [],
+            CLEANER_OFFSETS: [],
         }
         for directory in manager.directories.values():
             siblings: list[CheckpointWriter] = []
@@ -156,6 +158,7 @@ class LogJobs:
                 (RECOVERY_POINTS, directory.recovery_points, manager.recovery_points),
                 (LOG_STARTS, directory.log_starts, manager.log_starts),
                 (HIGH_WATERMARKS, directory.high_watermarks, manager.high_watermarks),
+                (CLEANER_OFFSETS, directory.cleaner_offsets, manager.cleaner_offsets),
             ):
                 writer = CheckpointWriter(directory, file, name, offsets, manager)
                 siblings.append(writer)
@@ -173,16 +176,23 @@ class LogJobs:
         return [
             job(RETENTION, every.retention_check, self.plan_retention),
             job(FLUSHER, every.flush_scheduler, self.plan_flushes),
+            job(RECOVERY_POINTS, every.recovery_point_checkpoint, self.plan_recovery_points),
             *(
                 job(name, period_ms, partial(self.plan_checkpoint, name))
                 for name, period_ms in (
-                    (RECOVERY_POINTS, every.recovery_point_checkpoint),
                     (LOG_STARTS, every.log_start_checkpoint),
                     (HIGH_WATERMARKS, every.high_watermark_checkpoint),
                 )
             ),
             job(DELETE_LOGS, every.delete_logs, self._manager.plan_deletions),
             job(PRODUCER_EXPIRATION, every.producer_expiration_check, self.plan_expiration),
+        ]
+
+    def plan_recovery_points(self, now_ms: int) -> Sequence[Work]:
+        """The write of recovery points, and of what the cleaner did, in every directory."""
+        return [
+            *self.plan_checkpoint(RECOVERY_POINTS, now_ms),
+            *self.plan_checkpoint(CLEANER_OFFSETS, now_ms),
         ]
 
     def plan_checkpoint(self, name: str, now_ms: int) -> Sequence[Work]:

@@ -98,7 +98,9 @@ class LoadTask:
         assert self._loaded is not None, self.identity
         disk = self.directory.disk
         loaded, now_ms = self._loaded, self._now_ms
-        return PartitionLog(disk, self.identity, self._config, self._environment, loaded, now_ms)
+        log = PartitionLog(disk, self.identity, self._config, self._environment, loaded, now_ms)
+        log.first_dirty_offset = self._checkpoints.first_dirty_offset
+        return log
 
 
 class Survey(NamedTuple):
@@ -132,10 +134,11 @@ def survey(
     points = directory.read_checkpoint(directory.recovery_points)
     starts = directory.read_checkpoint(directory.log_starts)
     marks = directory.read_checkpoint(directory.high_watermarks)
+    dirty = directory.read_checkpoint(directory.cleaner_offsets)
     found = directory.discover()
     tasks: list[LoadTask] = []
     unserved: list[UnservedDirectory] = []
-    doubted = points.keys() | starts.keys() | marks.keys()
+    doubted = points.keys() | starts.keys() | marks.keys() | dirty.keys()
     for partition, name in found.live:
         path = f"{directory.path}/{name}"
         topic_id = expected(partition)
@@ -147,7 +150,11 @@ def survey(
             continue
         identity = LogIdentity(partition, topic_id or ZERO_TOPIC_ID, path, directory.path)
         checkpoints = Checkpoints(
-            clean, points.get(partition, 0), starts.get(partition, 0), marks.get(partition, 0)
+            clean,
+            points.get(partition, 0),
+            starts.get(partition, 0),
+            marks.get(partition, 0),
+            dirty.get(partition, -1),
         )
         if clean:
             remove_mark(directory.disk, path)

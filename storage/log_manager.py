@@ -277,6 +277,14 @@ class LogManager:
             log_dir, 2, {log.topic_partition: log.high_watermark for log in self.logs_in(log_dir)}
         )
 
+    def cleaner_offsets(self, log_dir: str) -> Offsets:
+        """What cleaner-offset-checkpoint should say now: logs that were cleaned."""
+        return {
+            log.topic_partition: log.first_dirty_offset
+            for log in self.logs_in(log_dir)
+            if log.first_dirty_offset >= 0
+        }
+
     def checkpoints_written(self, log_dir: str, planned_after: int) -> Sequence[Job]:
         """All files of a directory speak of what there was after so many ends of logs."""
         logs = [self._logs.get(one) for one in self.reused_names.settled(log_dir, planned_after)]
@@ -349,10 +357,11 @@ class LogManager:
         self._logs.clear()
 
     def write_checkpoints(self, directory: LogDirectory) -> None:
-        """Write the three checkpoints of a directory in line."""
+        """Write the four checkpoints of a directory in line."""
         directory.recovery_points.write(self.recovery_points(directory.path))
         directory.log_starts.write(self.log_starts(directory.path))
         directory.high_watermarks.write(self.high_watermarks(directory.path))
+        directory.cleaner_offsets.write(self.cleaner_offsets(directory.path))
 
     def _add(self, log: PartitionLog) -> None:
         self._logs[log.topic_partition] = log

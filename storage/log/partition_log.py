@@ -4,7 +4,8 @@
     first segment's base ≤ log start offset        recovery point ≤ log end offset
 
 Everything below the recovery point is durable. All offsets named end, mark, point or bound are
-exclusive: the offset that comes next. The owner is the loop thread; no call suspends.
+exclusive: the offset that comes next. The owner is the loop thread; no call suspends. The first
+dirty offset is where the last cleaning ended, -1 if there was none.
 
     append   validator -> place (offsets, epoch) -> roll? -> producers -> write -> producers, LSO
     read     bound by position -> segment -> slice of the file
@@ -57,6 +58,7 @@ class PartitionLog:
         "disk",
         "environment",
         "epochs",
+        "first_dirty_offset",
         "flush_messages",
         "flushed_end_offset",
         "flusher",
@@ -97,6 +99,7 @@ class PartitionLog:
         self.recovery_point = loaded.recovery_point
         self.flushed_end_offset = loaded.recovery_point
         self.high_watermark = loaded.high_watermark
+        self.first_dirty_offset = -1
         self.bound_places: list[reading.Place | None] = [None, None, None]
         self.flusher = Flusher(self, now_ms, is_new=loaded.is_new, snapshots=loaded.snapshots)
         self.update_config(config)
@@ -310,6 +313,7 @@ class PartitionLog:
         self.log_end_offset = end_offset
         self.epochs.truncate_from_end(end_offset)
         self.recovery_point = min(self.recovery_point, end_offset)
+        self.first_dirty_offset = min(self.first_dirty_offset, end_offset)
         self.flushed_end_offset = self.recovery_point
         self.bound_places = [None, None, None]
         mark = min(max(self.high_watermark, log_start_offset), end_offset)

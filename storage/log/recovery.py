@@ -51,12 +51,16 @@ logger = logging.getLogger(__name__)
 
 
 class Checkpoints(NamedTuple):
-    """What is known of a log from the files of its log directory; 0 where nothing is."""
+    """What is known of a log from the files of its log directory; 0 where nothing is.
+
+    `first_dirty_offset` is where its last cleaning ended, -1 if it was never cleaned.
+    """
 
     clean: bool
     recovery_point: int
     log_start_offset: int
     high_watermark: int
+    first_dirty_offset: int = -1
 
 
 class LoadClock(NamedTuple):
