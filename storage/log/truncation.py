@@ -8,8 +8,12 @@ before are void.
 
 Segments cut away are renamed `.deleted` at once, newest first, so that a crash leaves a log that
 is cut less, never one with a hole. Among the jobs is a flush: until it is done a power cut may
-bring back what was cut, to be recovered like any tail. The recovery point in the checkpoint file
-may now vouch for offsets that will be written anew: the caller has it written after a truncation.
+bring back what was cut, to be recovered like any tail.
+
+That holds where recovery looks, from the recovery point of the checkpoint file on. A file cut below
+it may come back with its old length and zeros at its end (file systems write the page that was cut
+before they write the length), and nobody would look. So a caller that truncates below the recovery
+point first calls `doubt_from` and has the checkpoint written; only then does it truncate.
 Source: UnifiedLog.truncateTo, truncateFullyAndStartAt; LocalLog.
 """
 
@@ -20,6 +24,7 @@ from typing import TYPE_CHECKING
 from storage.jobs import NO_JOBS, Job
 from storage.log.deletion import discard_segments
 from storage.log.recovery import replay
+from storage.reused_names import forget_known
 from storage.segment.reading import UNKNOWN
 from storage.segment.segment import Segment
 
@@ -27,6 +32,12 @@ if TYPE_CHECKING:
     from storage.log.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
+
+
+def doubt_from(log: "PartitionLog", offset: int) -> None:
+    """The log will be cut here: nothing from here on counts as durable, no flush says otherwise."""
+    log.generation += 1
+    log.recovery_point = log.flushed_end_offset = min(log.recovery_point, offset)
 
 
 def truncate_to(log: "PartitionLog", offset: int, now_ms: int) -> Sequence[Job]:
@@ -42,6 +53,7 @@ def truncate_to(log: "PartitionLog", offset: int, now_ms: int) -> Sequence[Job]:
     logger.info("%s Truncating to offset %d", log.prefix, offset)
     if offset < log.segments.first.base_offset:
         return truncate_fully_and_start_at(log, offset, now_ms)
+    forget_known(log.disk, log.directory)
     end_offset = _batch_boundary(log, offset)
     old_end_offset = log.log_end_offset
     log.generation += 1
@@ -64,6 +76,7 @@ def truncate_fully_and_start_at(
         log_start_offset,
     )
     log.generation += 1
+    forget_known(log.disk, log.directory)
     jobs = discard_segments(log, log.segments[::-1])
     log.segments.replace_all(log.new_segment(offset, now_ms))
     log.epochs.clear()

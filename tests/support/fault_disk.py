@@ -72,7 +72,7 @@ class FaultDisk:
         self.asked = 0
         self.failed_call: tuple[str, str] | None = None
         self._fail_call: tuple[int, int, str | None] | None = None
-        self._watch: Callable[[], None] | None = None
+        self._watch: Callable[[str], None] | None = None
         self._failures: list[_Failure] = []
         self._open: dict[int, _Open] = {}
         self._next_fd = 1000
@@ -102,8 +102,8 @@ class FaultDisk:
         self._failures.clear()
         self._fail_call = None
 
-    def watch(self, callback: Callable[[], None] | None) -> None:
-        """Call this before every change, and when half of a write is done."""
+    def watch(self, callback: Callable[[str], None] | None) -> None:
+        """Call this before every change, and when half of a write is done, with what comes next."""
         self._watch = callback
 
     def photograph(self) -> "FaultDisk":
@@ -211,7 +211,7 @@ class FaultDisk:
             raise
         if self._watch is not None and len(content) > 1:
             opened.file.write(self.changes, position, content[: len(content) // 2])
-            self._watch()
+            self._watch(f"half of {opened.path}")
         opened.file.write(self.changes, position, content)
         opened.file.mtime_ms = self.now_ms
         return len(content)
@@ -361,7 +361,7 @@ class FaultDisk:
         self._alive()
         self._maybe_fail(call, path)
         if self._watch is not None:
-            self._watch()
+            self._watch(f"{call} {path}")
         self.changes += 1
         self.calls.append((call, path))
         if self.changes == self._crash_at:

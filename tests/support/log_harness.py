@@ -25,9 +25,9 @@ NEVER = 1 << 62
 START_MS = 1_700_000_000_000
 
 
-def environment(pool: int = 100) -> LogEnvironment:
+def environment(pool: int = 100, first_unique: int = 0) -> LogEnvironment:
     """No jitter, unique names that count, producers that never expire."""
-    count = iter(range(1 << 30))
+    count = iter(range(first_unique, 1 << 60))
     return LogEnvironment(
         FilePool(pool), lambda _bound: 0, lambda: f"{next(count):032x}", lambda: NEVER
     )

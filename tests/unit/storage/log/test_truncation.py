@@ -1,6 +1,7 @@
 """Cutting a log: what goes, what comes down with it."""
 
 from config.topic_config import LogConfig
+from storage.log.truncation import doubt_from
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, START_MS, LogHarness
 
@@ -56,3 +57,17 @@ def test_what_was_cut_stays_away_after_the_jobs_ran() -> None:
     assert [offset for offset, _ in again.content()] == [0, 1, 2]
     names = harness.disk.listdir(f"{LOG_DIR}/orders-0")
     assert not any(name.endswith(".deleted") for name in names)
+
+
+def test_nothing_vouches_for_what_is_about_to_be_cut() -> None:
+    harness = lived()
+    work = harness.log.plan_flush(START_MS)
+    assert work is None
+    harness.append([b"more"])
+    work = harness.log.plan_flush(START_MS)
+    assert work is not None
+    work.work()
+    doubt_from(harness.log, 6)
+    work.commit()
+    assert (harness.log.recovery_point, harness.log.flushed_end_offset) == (6, 6)
+    assert harness.log.log_end_offset == 13
