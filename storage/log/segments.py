@@ -92,6 +92,20 @@ class Segments(Sequence[Segment]):
         """The segment that would hold this offset and all after it; all if the log begins later."""
         return self._segments[max(bisect_right(self._base_offsets, offset) - 1, 0) :]
 
+    def between(self, first: int, last: int) -> list[Segment]:
+        """The segments whose base offsets lie in [first, last]."""
+        low, high = bisect_left(self._base_offsets, first), bisect_right(self._base_offsets, last)
+        return self._segments[low:high]
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Put one segment where these, consecutive and not the active one, are."""
+        low = bisect_left(self._base_offsets, old[0].base_offset)
+        high = low + len(old)
+        assert self._segments[low:high] == list(old) and high < len(self._segments), (old, new)
+        self._segments[low:high] = [new]
+        self._base_offsets[low:high] = [new.base_offset]
+        self._reached_times = []
+
     def drop_first(self, count: int) -> list[Segment]:
         """Take the oldest `count` segments out, never the last one."""
         assert count < len(self._segments), (count, len(self._segments))
