@@ -1,8 +1,8 @@
 """What can go wrong with stored bytes.
 
-Three kinds, told apart by what has to happen next: `StorageError` takes a log directory offline,
-`CorruptFileError` means a file is rebuilt or ignored with a warning, and `InvalidIndexOffsetError`
-is a bug or a log that went backwards.
+Four kinds, told apart by what has to happen next: `StorageError` takes a log directory offline,
+`DamagedLog` one log, `CorruptFileError` means a file is rebuilt or ignored with a warning, and
+`InvalidIndexOffsetError` is a bug or a log that went backwards.
 """
 
 
@@ -21,6 +21,22 @@ class StorageError(Exception):
     def __str__(self) -> str:
         because = f": {self.cause}" if self.cause is not None else ""
         return f"{self.message} in log directory {self.directory}{because}"
+
+
+class DamagedLog(Exception):
+    """Records that were durable are not what they were: the log stays as it is, unserved.
+
+    `position` is where in the file the first of them should be.
+    """
+
+    def __init__(self, path: str, position: int, reason: str) -> None:
+        super().__init__(path, position, reason)
+        self.path = path
+        self.position = position
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path} at position {self.position}: {self.reason}"
 
 
 class CorruptFileError(Exception):

@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 from config.topic_config import LogConfig
 from protocol.model import ZERO_TOPIC_ID, TopicPartition, topic_id_to_text
-from storage.errors import CorruptFileError, StorageError
+from storage.errors import CorruptFileError, DamagedLog, StorageError
+from storage.filenames import FUTURE
 from storage.log.environment import LogEnvironment, LogIdentity
 from storage.log.partition_log import PartitionLog
-from storage.log.recovery import Checkpoints, LoadedLog, load_log
+from storage.log.recovery import Checkpoints, LoadClock, LoadedLog, load_log
 from storage.log_directory import LogDirectory
 from storage.partition_metadata import read_topic_id, write_topic_id
-from storage.reused_names import is_newer_than_checkpoints, mark_newer, remove_mark
+from storage.reused_names import known_instead, mark_newer, remove_mark
+from storage.segment.recovery import Watch, unwatched
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +47,8 @@ class LoadTask:
         "_environment",
         "_loaded",
         "_now_ms",
+        "begun",
+        "damage",
         "directory",
         "error",
         "identity",
@@ -62,11 +66,18 @@ class LoadTask:
         self.directory = directory
         self.identity = identity
         self.error: StorageError | None = None
+        self.damage: DamagedLog | None = None
+        self.begun = False
         self._config = config
         self._environment = environment
         self._checkpoints = checkpoints
         self._now_ms = now_ms
         self._loaded: LoadedLog | None = None
+
+    @property
+    def is_future(self) -> bool:
+        """Whether this is the copy of a log that is being moved here."""
+        return self.identity.directory.endswith(FUTURE)
 
     @property
     def recovers(self) -> bool:
@@ -76,11 +87,16 @@ class LoadTask:
     @property
     def changed_files(self) -> bool:
         """Whether loading failed, or left files that a clean shutdown would have to sync."""
-        loaded = self._loaded
-        return self.error is not None or (loaded is not None and loaded.is_new)
+        if self.damage is not None:
+            return False
+        return self.begun and (self._loaded is None or self._loaded.is_new)
 
-    def __call__(self) -> None:
-        """Load the log; a failure is kept in `error`."""
+    def __call__(self, watch: Watch = unwatched) -> None:
+        """Load the log; a failure is kept in `error`, what is wrong with the log in `damage`.
+
+        `watch` is told of bytes read, and may raise to give the loading up.
+        """
+        self.begun = True
         try:
             self._loaded = load_log(
                 self.directory.disk,
@@ -88,10 +104,12 @@ class LoadTask:
                 self._config,
                 self._environment,
                 self._checkpoints,
-                self._now_ms,
+                LoadClock(self._now_ms, watch),
             )
         except StorageError as error:
             self.error = error
+        except DamagedLog as damage:
+            self.damage = damage
 
     def log(self) -> PartitionLog:
         """The log that was loaded without an error."""
@@ -139,7 +157,7 @@ def survey(
     tasks: list[LoadTask] = []
     unserved: list[UnservedDirectory] = []
     doubted = points.keys() | starts.keys() | marks.keys() | dirty.keys()
-    for partition, name in found.live:
+    for partition, name in (*found.live, *found.futures):
         path = f"{directory.path}/{name}"
         topic_id = expected(partition)
         stranger = _stranger(directory, path, partition, topic_id)
@@ -159,9 +177,9 @@ def survey(
         if clean:
             remove_mark(directory.disk, path)
             doubted.discard(partition)
-        elif is_newer_than_checkpoints(directory.disk, path):
+        elif (known := known_instead(directory.disk, path)) is not None:
             logger.info("%s is newer than the checkpoints, which are not believed about it", path)
-            checkpoints = Checkpoints(clean, 0, 0, 0)
+            checkpoints = Checkpoints(clean, *known)
             doubted.add(partition)
         else:
             doubted.discard(partition)

@@ -219,7 +219,7 @@ class _Loader:
         try:
             end_position = last.read_end()
         except CorruptBatch as error:
-            raise DamagedLog(path, 0, error.message) from error
+            raise DamagedLog(path, 0, str(error)) from error
         if end_position < last.size:
             if not self._is_padding(path, end_position, last.size):
                 raise DamagedLog(path, end_position, "the last batch is incomplete")

@@ -7,11 +7,16 @@
     index without a .log              removed
     .log without .index/.timeindex    reported: the segment has to be recovered
 
+A `.swap` is a whole segment, durable before it got that name. What it covers is removed before it
+takes the place, and that is durable first: a power cut between the two leaves the `.swap`, and the
+next start goes on. One before the other leaves at worst files that a next start removes again.
+
 Source: LogLoader.removeTempFilesAndCollectSwapFiles, load (3.9, 4.3).
 """
 
 from typing import NamedTuple
 
+from protocol.records.errors import CorruptBatch
 from runtime.disk import Disk
 from storage.filenames import (
     CLEANED,
@@ -75,6 +80,7 @@ def _finish_swaps(disk: Disk, directory: str, names: dict[str, SegmentFileName])
         if file.kind == LOG
     ]
     if covered:
+        # No swap may become plain while something it replaced could come back beside it.
         first = min(base for base, _ in covered)
         end = max(next_offset for _, next_offset in covered)
         for name, file in list(names.items()):
@@ -84,11 +90,14 @@ def _finish_swaps(disk: Disk, directory: str, names: dict[str, SegmentFileName])
                 and first <= file.base_offset < end
             ):
                 _remove(disk, directory, names, name)
+        disk.fsync_dir(directory)
     for name, file in swaps:
         plain = segment_file_name(file.base_offset, file.kind)
         disk.replace(f"{directory}/{name}", f"{directory}/{plain}")
         del names[name]
         names[plain] = SegmentFileName(file.base_offset, file.kind, NO_SUFFIX)
+    if swaps:
+        disk.fsync_dir(directory)
 
 
 def _remove(disk: Disk, directory: str, names: dict[str, SegmentFileName], name: str) -> None:
@@ -99,12 +108,14 @@ def _remove(disk: Disk, directory: str, names: dict[str, SegmentFileName], name:
 def _next_offset(disk: Disk, path: str, base_offset: int) -> int:
     """The offset after the last batch of a `.log` file of whatever suffix."""
     fd = disk.open(path, writable=False)
+    end = base_offset
     try:
-        end = base_offset
         for header in scan_headers(
             lambda size, position: disk.pread(fd, size, position), 0, disk.size(fd)
         ):
             end = header.last_offset + 1
-        return end
+    except CorruptBatch:
+        pass  # the loading that follows tells
     finally:
         disk.close(fd)
+    return end

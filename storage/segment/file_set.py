@@ -190,29 +190,11 @@ class FileSet:
             return False
         if not self._disk.exists(self.path(filenames.TIME_INDEX)):
             return False
-        self.offset_index.sanity_check(log_size)
-        self.time_index.sanity_check(log_size)
+        self.offset_index.sanity_check()
+        self.offset_index.check_within(log_size)
+        self.time_index.sanity_check()
         self.transaction_index.sanity_check()
         return True
-
-    def forget_offset_index(self) -> None:
-        """The `.index` is missing, durably."""
-        path = self.path(filenames.OFFSET_INDEX)
-        if self._disk.exists(path):
-            self._disk.unlink(path)
-            self._disk.fsync_dir(self._directory)
-
-    def sync_indexes(self) -> None:
-        """The index files there are, and their names, are durable."""
-        for kind in _KINDS[1:]:
-            path = self.path(kind)
-            if self._disk.exists(path):
-                fd = self._disk.open(path)
-                try:
-                    self._disk.fsync(fd)
-                finally:
-                    self._disk.close(fd)
-        self._disk.fsync_dir(self._directory)
 
     def _renamed(self) -> None:
         self.log.path = self.path(filenames.LOG)

@@ -23,6 +23,7 @@ class OffsetIndex(SparseIndex):
     __slots__ = ()
 
     layout = Struct(">ii")
+    offset_field = _RELATIVE_OFFSET
 
     @property
     def last_offset(self) -> int:
@@ -67,12 +68,12 @@ class OffsetIndex(SparseIndex):
         slot = self.floor(position - 1, _POSITION)[0] + 1
         return self.entry(slot)[0] if slot < self.count else None
 
-    def _check_ends(self, first: tuple[int, int], last: tuple[int, int], log_size: int) -> None:
-        if not 0 <= first[0] <= last[0] or not 0 <= first[1] <= last[1]:
-            raise CorruptFileError(self.path, f"entries go back from {first} to {last}")
-        if last[1] >= log_size:
+    def check_within(self, log_size: int) -> None:
+        """CorruptFileError if the last entry points beyond a `.log` of this size."""
+        last = self.raw_last()
+        if last is not None and not 0 <= last[1] < log_size:
             raise CorruptFileError(
-                self.path, f"position {last[1]} lies beyond the {log_size} bytes of the log"
+                self.path, f"position {last[1]} lies outside the {log_size} bytes of the log"
             )
 
     def truncate_to(self, offset: int) -> None:

@@ -1,8 +1,9 @@
 """The reading half of a segment: from an offset or a time to bytes.
 
 An offset is found by the floor of the offset index and a walk over batch headers from there, at
-most one index interval far. Readers at the tail are spared both: where the last batch begins, and
-where the last read ended, is remembered.
+most one index interval far. An index is a hint: unless a batch that the entry can mean begins
+where it points, the walk begins at the start of the segment. Readers at the tail are spared both:
+where the last batch begins, and where the last read ended, is remembered.
 Source: LogSegment.read, translateOffset, FileRecords.searchForOffsetFromPosition (4.3).
 """
 
@@ -131,8 +132,8 @@ class SegmentReader:
             return header.base_offset, header.position, header.size
         if not self.size or offset >= self.next_offset != UNKNOWN:
             return None
-        position = self._walk_from(offset)
-        for header in self._headers_of(self._log.open(), position):
+        place = self.offset_index.lookup(offset)  # first: it may close the log to open the index
+        for header in self._headers_near(self._log.open(), place):
             if header.last_offset >= offset:
                 return header.base_offset, header.position, header.size
         return None
@@ -154,20 +155,33 @@ class SegmentReader:
     def plan_time_search(self, timestamp: int, start_offset: int) -> TimeSearch:
         """The search for the first record at or after both; to be released."""
         _, indexed_offset = self.time_index.lookup(timestamp)
-        position = self._walk_from(max(indexed_offset, start_offset))
+        position = self._position_near(max(indexed_offset, start_offset))
         place = self._log.slice(position, self.size - position)
         return TimeSearch(self._disk, place, timestamp, start_offset)
 
     def read_next_offset(self) -> int:
         """Offset after the last batch, the base offset without one; may run in a worker."""
         if self.next_offset == UNKNOWN:
-            next_offset = self.base_offset
-            if self.size:
-                last = self.offset_index.raw_last()
-                for header in self._headers_private(0 if last is None else last[1]):
-                    next_offset = header.last_offset + 1
-            self.next_offset = next_offset
+            self.read_end()
         return self.next_offset
+
+    def read_end(self) -> int:
+        """Where the last whole batch ends, by its position; may run in a worker.
+
+        What follows it is no batch: nothing after a clean shutdown.
+        """
+        self.next_offset, end_position = self.base_offset, 0
+        if self.size:
+            count = self.offset_index.count
+            place = self.offset_index.entry(count - 1) if count else (self.base_offset, 0)
+            fd = self._disk.open(self._log.path, writable=False)
+            try:
+                for header in self._headers_near(fd, place):
+                    self.next_offset = header.last_offset + 1
+                    end_position = header.position + header.size
+            finally:
+                self._disk.close(fd)
+        return end_position
 
     def scan_batches(self, start_offset: int) -> Iterator[RecordBatch]:
         """Every whole batch from the one that contains start_offset on; may run in a worker.
@@ -177,19 +191,43 @@ class SegmentReader:
         """
         if not self.size:
             return
-        _, position = self.offset_index.lookup(start_offset, private=True)
+        place = self.offset_index.lookup(start_offset, private=True)
         fd = self._disk.open(self._log.path, writable=False)
         try:
+            position = next((each.position for each in self._headers_near(fd, place)), self.size)
             for header, view in scan_whole(_reader(self._disk, fd), position, self.size):
                 if header.magic == MAGIC and header.last_offset >= start_offset:
                     yield RecordBatch(view, 0, len(view))
         finally:
             self._disk.close(fd)
 
-    def _walk_from(self, offset: int) -> int:
-        """Where to begin looking for an offset: what the index says, if it can be true."""
-        _, position = self.offset_index.lookup(offset)
-        return position if 0 <= position <= self.size else 0
+    def _position_near(self, offset: int) -> int:
+        """Where to begin looking for an offset: at a batch at or before it."""
+        place = self.offset_index.lookup(offset)
+        for header in self._headers_near(self._log.open(), place):
+            return header.position
+        return 0
+
+    def _headers_near(self, fd: int, place: tuple[int, int]) -> Iterator[BatchHeader]:
+        """Headers from the place of an index entry on, (offset, position).
+
+        From the first batch on where none begins at that position, or one beyond the offset: no
+        entry that was ever written means it.
+        """
+        offset, position = place
+        if 0 < position < self.size:
+            headers = self._headers_of(fd, position)
+            try:
+                first = next(headers, None)
+            except CorruptBatch:
+                first = None
+            if first is not None and (
+                self.base_offset <= first.base_offset <= first.last_offset <= offset
+            ):
+                yield first
+                yield from headers
+                return
+        yield from self._headers_of(fd, 0)
 
     def _header_at(self, position: int) -> BatchHeader:
         for header in self._headers_of(self._log.open(), position):

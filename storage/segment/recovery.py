@@ -13,8 +13,7 @@ Source: LogSegment.recover (4.3).
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from protocol.crc32c import crc32c
-from protocol.records.batch import HEADER, HEADER_SIZE, LOG_OVERHEAD, MAGIC, RecordBatch
+from protocol.records.batch import RecordBatch
 from protocol.records.errors import CorruptBatch, MalformedRecords
 from runtime.disk import Disk
 from storage import filenames
@@ -27,18 +26,20 @@ from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 from storage.segment.transaction_index import AbortedEntry
 
 CHUNK_BYTES: Final = 1 << 20
-_CHECKED: Final = 21
-_HEADER_OF = HEADER.unpack_from
 
 Watch = Callable[[int], None]
 """Told of so many bytes more that were read; what it raises ends the recovery."""
 
 
 class Promise(NamedTuple):
-    """What must be whole: all below `end_offset`; after a clean shutdown every byte there is."""
+    """What must be whole: all below `end_offset`; after a clean shutdown every byte there is.
+
+    `reached` is an offset that other files than this segment's say the log has come to.
+    """
 
     clean: bool
     end_offset: int
+    reached: int = 0
 
 
 NOTHING_PROMISED: Final = Promise(False, 0)
@@ -91,10 +92,10 @@ def recover_segment(
         def read(size: int, position: int) -> bytes:
             return disk.pread(fd, size, position)
 
-        rebuild = _Rebuild(segment, producers, epochs)
+        rebuild = _Rebuild(segment, producers, epochs, promise.reached)
         reason = rebuild.run(read, length, watch)
         end = segment.size
-        is_padding = reason is not None and _only_zeros(read, end, length, watch)
+        is_padding = reason is not None and only_zeros(read, end, length, watch)
         kept = segment.next_offset >= promise.end_offset
         if reason is not None and not (kept and (is_padding or not promise.clean)):
             raise DamagedLog(path, end, reason)
@@ -111,14 +112,15 @@ def recover_segment(
 class _Rebuild:
     """The state of one segment's recovery: chunk after chunk, each from a batch's start on."""
 
-    __slots__ = ("_epochs", "_producers", "_segment", "aborted", "batches")
+    __slots__ = ("_epochs", "_producers", "_reached", "_segment", "aborted", "batches")
 
     def __init__(
-        self, segment: Segment, producers: ProducerState, epochs: LeaderEpochCache
+        self, segment: Segment, producers: ProducerState, epochs: LeaderEpochCache, reached: int
     ) -> None:
         self._segment = segment
         self._producers = producers
         self._epochs = epochs
+        self._reached = reached
         self.aborted: list[AbortedEntry] = []
         self.batches = 0
         segment.begin_recovery()
@@ -162,7 +164,9 @@ class _Rebuild:
                 f"offset {header.base_offset} is below the expected {segment.next_offset}"
             )
         if header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-            raise SegmentOverflow(segment.base_offset)
+            if header.last_offset < self._reached:
+                raise SegmentOverflow(segment.base_offset)
+            raise CorruptBatch(f"offset {header.last_offset} is out of the segment's range")
         aborted = None if batch is None else replay_batch(self._producers, batch)
         segment.recovered(header)
         if header.leader_epoch >= 0 and header.leader_epoch > self._epochs.latest_epoch:
@@ -172,7 +176,7 @@ class _Rebuild:
         self.batches += 1
 
 
-def _only_zeros(read: Read, position: int, end_position: int, watch: Watch) -> bool:
+def only_zeros(read: Read, position: int, end_position: int, watch: Watch = unwatched) -> bool:
     """Whether there is nothing but zeros from a position to the end."""
     while position < end_position:
         chunk = read(min(CHUNK_BYTES, end_position - position), position)

@@ -293,7 +293,7 @@ class Segment(SegmentReader):
     def _find_max_timestamp(self) -> None:
         """Greatest timestamp by the index, and by the batches after its last entry."""
         self._max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
-        position = self._walk_from(self._offset_of_max_timestamp)
+        position = self._position_near(self._offset_of_max_timestamp)
         for header in self._headers_of(self._log.open(), position):
             if header.max_timestamp > self._max_timestamp:
                 self._max_timestamp = header.max_timestamp
@@ -348,6 +348,15 @@ class Segment(SegmentReader):
         """
         return self._files.sanity_check(self.size)
 
+    def trim_preallocated(self, size: int) -> None:
+        """End the file at its last batch, after which it holds zeros only."""
+        fd = self._disk.open(self._log.path)
+        try:
+            self._disk.truncate(fd, size)
+        finally:
+            self._disk.close(fd)
+        self.size = size
+
     # What recovery rebuilds (storage.segment.recovery); not for anyone else.
 
     def begin_recovery(self) -> None:
@@ -378,20 +387,17 @@ class Segment(SegmentReader):
     def finish_recovery(self, aborted: Sequence[AbortedEntry], *, vouched: bool) -> None:
         """All valid batches were counted: write the indexes as if the segment was closed.
 
-        Vouched: a next start will trust the segment, since the recovery point was beyond it. Until
-        the new indexes are durable the `.index` is missing, which has that start rebuild them.
+        Vouched: a next start will trust the segment, since the recovery point is beyond it. Then
+        each index is replaced in one step, and what was missing or damaged is so until it is right.
         """
         self._bytes_since_index_entry = 0
         self._preallocated = False
         self.time_index.maybe_append(
             self.max_timestamp_so_far, self.offset_of_max_timestamp, closing=True
         )
-        if vouched:
-            self._files.forget_offset_index()
-        self.time_index.write_out()
-        self.transaction_index.rewrite(aborted)
-        if vouched:
-            self._files.sync_indexes()
-        self.offset_index.write_out()
-        if vouched:
-            self._files.sync_indexes()
+        self.transaction_index.rewrite(aborted, durable=vouched)
+        for index in (self.time_index, self.offset_index):
+            if vouched:
+                index.replace()
+            else:
+                index.write_out()

@@ -17,6 +17,7 @@ from struct import Struct
 from typing import ClassVar
 
 from runtime.disk import Disk
+from storage.checkpoints import replace_file
 from storage.errors import CorruptFileError
 from storage.segment.file_records import FilePool, PooledFile
 
@@ -40,6 +41,8 @@ class SparseIndex:
     )
 
     layout: ClassVar[Struct]
+    offset_field: ClassVar[int]
+    """Which of the two fields is the relative offset."""
 
     def __init__(
         self, disk: Disk, pool: FilePool, path: str, base_offset: int, max_bytes: int
@@ -143,6 +146,15 @@ class SparseIndex:
             self._tail = bytearray()
             self._replacing = False
 
+    def replace(self) -> None:
+        """All entries, in memory since `restart`, are in the file, durable, in one step."""
+        assert self._replacing, self.path
+        self._file.close()
+        replace_file(self._disk, self.path, bytes(self._tail))
+        self._stored = self.count
+        self._tail = bytearray()
+        self._replacing = False
+
     def keep_first(self, count: int) -> None:
         """Drop all entries from slot count on."""
         self._last = None
@@ -162,16 +174,15 @@ class SparseIndex:
         self._stored = 0
         self._replacing = True
 
-    def sanity_check(self, log_size: int) -> None:
-        """CorruptFileError if the file cannot be the index of a `.log` of this size."""
+    def sanity_check(self) -> None:
+        """CorruptFileError if the file cannot be such an index."""
         size = self._disk.file_size(self.path)
         if size % self.layout.size:
             raise CorruptFileError(self.path, f"{size} bytes are no whole number of entries")
         if self.count:
-            self._check_ends(self.raw_entry(0), self.raw_entry(self.count - 1), log_size)
-
-    def _check_ends(self, first: tuple[int, int], last: tuple[int, int], log_size: int) -> None:
-        raise NotImplementedError
+            first, last = self.raw_entry(0), self.raw_entry(self.count - 1)
+            if first[0] > last[0] or first[1] > last[1] or first[self.offset_field] < 0:
+                raise CorruptFileError(self.path, f"entries go back from {first} to {last}")
 
     def duplicate(self) -> int:
         """A descriptor of the file for a worker to sync and close; entries written out before."""

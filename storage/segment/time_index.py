@@ -11,7 +11,7 @@ Source: TimeIndex.java (4.3), KIP-33.
 
 from struct import Struct
 
-from storage.errors import CorruptFileError, InvalidIndexOffsetError
+from storage.errors import InvalidIndexOffsetError
 from storage.segment.sparse_index import MAX_RELATIVE_OFFSET, SparseIndex
 
 _TIMESTAMP, _RELATIVE_OFFSET = 0, 1
@@ -24,6 +24,7 @@ class TimeIndex(SparseIndex):
     __slots__ = ()
 
     layout = Struct(">qi")
+    offset_field = _RELATIVE_OFFSET
 
     @property
     def last_entry(self) -> tuple[int, int]:
@@ -73,10 +74,6 @@ class TimeIndex(SparseIndex):
         """(timestamp, offset) of the greatest entry at or below; (-1, base offset) without one."""
         slot, found, relative_offset = self.floor(timestamp, _TIMESTAMP)
         return (NO_TIMESTAMP if slot < 0 else found), self.base_offset + relative_offset
-
-    def _check_ends(self, first: tuple[int, int], last: tuple[int, int], log_size: int) -> None:
-        if first[0] > last[0] or not 0 <= first[1] <= last[1]:
-            raise CorruptFileError(self.path, f"entries go back from {first} to {last}")
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or after an offset."""

@@ -17,6 +17,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from runtime.disk import Disk
+from storage.checkpoints import replace_file
 from storage.errors import CorruptFileError, InvalidIndexOffsetError
 
 _ENTRY = Struct(">hqqqq")
@@ -88,11 +89,17 @@ class TransactionIndex:
             self._cut_file(len(kept) * _ENTRY.size)
             self._entries = kept
 
-    def rewrite(self, entries: Sequence[AbortedEntry]) -> None:
-        """Hold just these; without any, a file there was is empty and none is made."""
+    def rewrite(self, entries: Sequence[AbortedEntry], *, durable: bool = False) -> None:
+        """Hold just these; without any, a file there was is empty and none is made.
+
+        Durable: in one step.
+        """
         if entries or self._disk.exists(self.path):
             data = b"".join(_ENTRY.pack(_VERSION, *entry) for entry in entries)
-            self._disk.write_file(self.path, data)
+            if durable:
+                replace_file(self._disk, self.path, data)
+            else:
+                self._disk.write_file(self.path, data)
         self._entries = list(entries)
 
     def sanity_check(self) -> None:

@@ -4,6 +4,7 @@ import struct
 
 import pytest
 
+from storage.errors import CorruptFileError
 from storage.segment.file_records import FilePool
 from storage.segment.offset_index import OffsetIndex
 from storage.segment.sparse_index import SparseIndex
@@ -68,15 +69,55 @@ def test_cut_entries_are_gone_from_file_and_memory(kept: int) -> None:
     assert disk.file_size("/i") == kept * 8
 
 
-def test_what_a_crash_left_in_the_file_is_reset() -> None:
+def test_what_a_crash_left_in_the_file_is_replaced_when_the_new_entries_are_written() -> None:
     disk = FaultDisk()
     disk.write_file("/i", bytes(8000))
     made = index(disk)
-    made.reset()
-    assert made.count == disk.file_size("/i") == 0
-    made.append(3, 4)
+    made.restart()
+    for number in range(1, 700):
+        made.append(number, number)
+    assert (made.count, disk.read_file("/i")) == (699, bytes(8000))
     made.write_out()
-    assert disk.file_size("/i") == 8
+    assert disk.file_size("/i") == 699 * 8
+    made.restart()
+    made.write_out()
+    assert disk.file_size("/i") == 0
+
+
+@pytest.mark.parametrize(
+    ("entries", "problem"),
+    [
+        (((1, 2), (3, 4)), None),
+        ((), None),
+        (((1, 2), (-3, 4)), "entries go back"),
+        (((1, 2), (3, 1)), "entries go back"),
+        (((-1, 2), (3, 4)), "entries go back"),
+        (((1, 2), (3, 90)), "outside the 80 bytes"),
+    ],
+)
+def test_an_index_that_cannot_be_right_is_told(
+    entries: tuple[tuple[int, int], ...], problem: str | None
+) -> None:
+    disk = FaultDisk()
+    disk.write_file("/i", b"".join(OffsetIndex.layout.pack(*entry) for entry in entries))
+    made = index(disk)
+
+    def look() -> None:
+        made.sanity_check()
+        made.check_within(80)
+
+    if problem is None:
+        look()
+        return
+    with pytest.raises(CorruptFileError, match=problem):
+        look()
+
+
+def test_an_index_of_a_broken_length_is_told() -> None:
+    disk = FaultDisk()
+    disk.write_file("/i", bytes(12))
+    with pytest.raises(CorruptFileError, match="12 bytes are no whole number"):
+        index(disk).sanity_check()
 
 
 def test_a_worker_gets_a_descriptor_of_what_was_written_out() -> None:

@@ -27,7 +27,7 @@ def test_there_is_no_file_before_the_first_entry() -> None:
     made = TransactionIndex(disk, "/x", 0)
     assert made.entries() == []
     made.truncate_to(0)
-    made.reset()
+    made.rewrite(())
     assert not disk.exists("/x")
     made.append(ENTRIES[0])
     assert disk.file_size("/x") == 34
@@ -67,12 +67,14 @@ def test_truncation_drops_markers_at_or_after(offset: int, left: int) -> None:
     assert TransactionIndex(disk, "/x", 0).entries() == ENTRIES[:left]
 
 
-def test_entries_are_read_back_and_reset() -> None:
+def test_entries_are_read_back_and_replaced() -> None:
     disk, _ = index()
     again = TransactionIndex(disk, "/x", 0)
     again.sanity_check()
     assert again.entries() == ENTRIES
-    again.reset()
+    again.rewrite(ENTRIES[1:])
+    assert again.entries() == TransactionIndex(disk, "/x", 0).entries() == ENTRIES[1:]
+    again.rewrite(())
     assert TransactionIndex(disk, "/x", 0).entries() == []
 
 
