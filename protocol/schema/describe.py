@@ -1,12 +1,14 @@
 """Renders docs/wire_protocol.md from the declared messages.
 
-`python -m protocol.schema.describe` prints the page; a test holds the committed one to it.
+A message is declared before anybody handles it, so the page is told which APIs to show. `make docs`
+writes it; a test holds the committed one to it.
 """
 
 import importlib
 import inspect
 import pkgutil
 import sys
+from collections.abc import Iterable
 
 from protocol import messages
 from protocol.schema.fields import ALL, NONE, Field
@@ -15,8 +17,8 @@ from protocol.schema.message import REQUESTS, RESPONSES, Message, Request
 _INTRODUCTION = """\
 # The wire protocol
 
-This page is rendered from the declarations in `protocol/messages/` by
-`python -m protocol.schema.describe`; a test fails when the two differ.
+This page is rendered from the declarations in `protocol/messages/` by `make docs`; a test fails
+when the two differ.
 
 Tidelog speaks Kafka's protocol over TCP. A client sends frames, each a request, and gets one frame
 back for each, in the same order; the one exception is Produce with acks 0, which has no answer. All
@@ -55,12 +57,12 @@ def import_all() -> None:
         importlib.import_module(f"{messages.__name__}.{module.name}")
 
 
-def render() -> str:
-    """The page, for the APIs in the registry."""
+def render(served: Iterable[int]) -> str:
+    """The page, for the APIs of these keys."""
     import_all()
     rows = []
     sections = []
-    for key in sorted(REQUESTS):
+    for key in sorted(served):
         request = REQUESTS[key]
         rows.append(_row(request))
         sections.append(_section(request))
@@ -118,12 +120,3 @@ def _described(field: Field) -> str:
     if field.default and field.default != bytes(16):
         words.append(f"default {field.default}")
     return ", ".join(words)
-
-
-def main() -> None:
-    """Print the page."""
-    sys.stdout.write(render())
-
-
-if __name__ == "__main__":  # pragma: no cover (python -m)
-    main()

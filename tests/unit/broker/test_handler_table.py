@@ -16,27 +16,7 @@ from tests.support.fake_cluster import Process
 from tests.support.fake_store import FakeStore
 from tests.support.loops import closed_loop
 from tests.support.replicas import ReplicaBroker
-
-SERVED = {
-    ApiKey.PRODUCE: (0, 13),
-    ApiKey.FETCH: (4, 18),
-    ApiKey.LIST_OFFSETS: (1, 11),
-    ApiKey.METADATA: (0, 13),
-    ApiKey.API_VERSIONS: (0, 4),
-    ApiKey.CREATE_TOPICS: (2, 7),
-    ApiKey.DELETE_TOPICS: (1, 6),
-    ApiKey.DELETE_RECORDS: (0, 2),
-    ApiKey.INIT_PRODUCER_ID: (0, 5),
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: (2, 4),
-    ApiKey.DESCRIBE_CONFIGS: (1, 4),
-    ApiKey.ALTER_CONFIGS: (0, 2),
-    ApiKey.DESCRIBE_LOG_DIRS: (1, 5),
-    ApiKey.CREATE_PARTITIONS: (0, 3),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: (0, 1),
-    ApiKey.DESCRIBE_CLUSTER: (0, 2),
-    ApiKey.DESCRIBE_PRODUCERS: (0, 0),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
-}
+from tests.support.served_apis import SERVED
 
 
 async def create_nothing(topics: Sequence[NewTopic]) -> list[TopicResult]:
