@@ -18,7 +18,8 @@ from protocol.schema.message import Message
 ErrorCounter = Callable[[Any, dict[int, int]], None]
 """Adds the codes of one response to the counts by code, which must default to 0."""
 
-ERROR_FIELD = "error_code"
+ERROR_FIELDS = frozenset({"error_code", "partition_error_code"})
+"""The latter is AddPartitionsToTxn's word for it."""
 
 
 def error_counter(response_type: type[Message]) -> ErrorCounter:
@@ -36,7 +37,7 @@ def _lines(message_type: type[Message], name: str, depth: int) -> list[str]:
     lines = []
     for field in message_type.__fields__:
         place = f"{name}.{field.name}"
-        if field.name == ERROR_FIELD:
+        if field.name in ERROR_FIELDS:
             lines.append(f"{indent}errors[{place}] += 1")
         if not (isinstance(field.of, type) and issubclass(field.of, Message)):
             continue

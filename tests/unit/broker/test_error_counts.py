@@ -4,6 +4,11 @@ from collections import defaultdict
 
 from broker.error_counts import error_counter
 from protocol.errors import ErrorCode
+from protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopicResult,
+)
 from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.messages.produce import (
     LeaderIdAndEpoch,
@@ -53,6 +58,16 @@ def test_codes_of_every_partition() -> None:
         ]
     )
     assert counts(response) == {0: 2, 10: 1}
+
+
+def test_codes_of_partitions_that_are_called_so() -> None:
+    codes = (ErrorCode.NONE, ErrorCode.OPERATION_NOT_ATTEMPTED)
+    results = [AddPartitionsToTxnPartitionResult(partition_error_code=code) for code in codes]
+    topic = AddPartitionsToTxnTopicResult(results_by_partition=results)
+    assert counts(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=[topic])) == {
+        0: 2,
+        55: 1,
+    }
 
 
 def test_codes_at_the_top_in_structs_and_in_lists_add_up() -> None:

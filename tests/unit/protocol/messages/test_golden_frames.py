@@ -6,7 +6,6 @@ without their sizes.
 
 import json
 import lzma
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +34,26 @@ def pairs() -> list[dict[str, Any]]:
 
 
 PAIRS = pairs()
-SERVED = [pair for pair in PAIRS if pair["version"] != NOBODYS_VERSION]
+DECLARED = [pair for pair in PAIRS if pair["version"] != NOBODYS_VERSION]
 
 
-def test_most_versions_served_are_covered() -> None:
-    covered = Counter((pair["key"], pair["version"]) for pair in SERVED)
-    assert len(covered) >= 51
-    assert {key for key, _ in covered} == set(REQUESTS) - {ApiKey.OFFSET_FOR_LEADER_EPOCH}
+def test_most_versions_declared_are_covered() -> None:
+    covered = {(pair["key"], pair["version"]) for pair in DECLARED}
+    assert len(covered) >= 105
+    assert set(REQUESTS) - {key for key, _ in covered} == {
+        ApiKey.OFFSET_FOR_LEADER_EPOCH,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.UPDATE_FEATURES,
+        ApiKey.UNREGISTER_BROKER,
+        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
+        ApiKey.PUSH_TELEMETRY,
+        ApiKey.LIST_CONFIG_RESOURCES,
+    }
 
 
-@pytest.mark.parametrize("index", range(len(SERVED)))
+@pytest.mark.parametrize("index", range(len(DECLARED)))
 def test_requests_come_back_to_the_same_bytes(index: int) -> None:
-    pair = SERVED[index]
+    pair = DECLARED[index]
     key, version = pair["key"], pair["version"]
     frame = bytes.fromhex(pair["request"])
     header = decode_request_header(memoryview(frame))
@@ -60,9 +67,9 @@ def test_requests_come_back_to_the_same_bytes(index: int) -> None:
         assert frame == again
 
 
-@pytest.mark.parametrize("index", range(len(SERVED)))
+@pytest.mark.parametrize("index", range(len(DECLARED)))
 def test_responses_come_back_to_the_same_bytes(index: int) -> None:
-    pair = SERVED[index]
+    pair = DECLARED[index]
     key, version = pair["key"], pair["version"]
     frame = bytes.fromhex(pair["response"])
     correlation_id, body = decode_response_header(frame, key, version)

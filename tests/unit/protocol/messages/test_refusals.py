@@ -4,20 +4,24 @@ from typing import Any
 
 import pytest
 
+from broker.error_counts import ERROR_FIELDS
 from protocol.errors import ErrorCode
 from protocol.messages import (
     create_topics,
     delete_topics,
     describe_configs,
+    describe_log_dirs,
     describe_topic_partitions,
     fetch,
     metadata,
     produce,
 )
-from protocol.schema.message import RESPONSES, Message, Request
+from protocol.schema.message import RESPONSES, Request
 from tests.support.message_values import declared, version_id
 
 CODE = ErrorCode.INVALID_REQUEST
+WITHOUT_A_PLACE = {(describe_log_dirs.DescribeLogDirsRequest, version) for version in (1, 2)}
+"""Kafka answers with no directories there."""
 REQUEST_VERSIONS = [
     (message, version)
     for message in declared()
@@ -26,15 +30,16 @@ REQUEST_VERSIONS = [
 ]
 
 
-def codes_in(value: Any) -> list[int]:
+def codes_in(value: Any, version: int) -> list[int]:
+    """The error codes of a message, wherever `version` has a place for one."""
     if isinstance(value, list):
-        return [code for item in value for code in codes_in(item)]
-    if not isinstance(value, Message):
-        return []
-    own = [value.error_code] if hasattr(value, "error_code") else []
-    return own + [
-        code for field in value.__fields__ for code in codes_in(getattr(value, field.name))
-    ]
+        return [code for item in value for code in codes_in(item, version)]
+    codes: list[int] = []
+    for field in getattr(value, "__fields__", ()):
+        if field.in_version(version):
+            item = getattr(value, field.name)
+            codes += [item] if field.name in ERROR_FIELDS else codes_in(item, version)
+    return codes
 
 
 @pytest.mark.parametrize(("message", "version"), REQUEST_VERSIONS, ids=version_id)
@@ -47,7 +52,7 @@ def test_an_empty_request_can_be_refused_in_every_version(
     answer = request.error_response(version, CODE)
     assert type(answer) is RESPONSES[message.api_key]
     assert RESPONSES[message.api_key].decode(answer.encode(version), version)
-    assert set(codes_in(answer)) <= {CODE}
+    assert set(codes_in(answer, version)) <= {CODE}
 
 
 def test_produce_refuses_each_partition_and_says_nothing_to_acks_0() -> None:
@@ -137,8 +142,8 @@ def test_every_item_of_a_request_is_refused(message: type[Request], version: int
     request = filled(message, version)
     answer = request.error_response(version, CODE, "because")
     assert answer is not None
-    assert codes_in(answer)
-    assert set(codes_in(answer)) == {CODE}
+    assert codes_in(answer, version) or (message, version) in WITHOUT_A_PLACE
+    assert set(codes_in(answer, version)) <= {CODE}
     assert RESPONSES[message.api_key].decode(answer.encode(version), version)
 
 
