@@ -15,6 +15,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0<
 
 def fetch(folder: Path, version: str = VERSION) -> Path:
     """The folder with the jars, filled by Maven at first use; exits with the remedy without it."""
+    folder = folder.resolve()  # Maven takes paths as relative to the project file.
     jars = folder / f"kafka-{version}"
     if jars.is_dir():
         return jars

@@ -9,7 +9,7 @@ from bench.kafka_jars import fetch
 from protocol.schema.describe import import_all
 from pytest_tidelog.broker import Broker
 from tests.kafka_tools import workload
-from tests.kafka_tools.apache_kafka import FOLDER, ApacheKafka
+from tests.kafka_tools.apache_kafka import FOLDER, WITHOUT_ELR, ApacheKafka
 from tests.kafka_tools.conversation.whole import STEPS, Outcome, talk
 from tests.kafka_tools.side import Side
 
@@ -43,7 +43,7 @@ def closed(jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Closed:
     """Both brokers after the whole conversation and all appends, cleanly stopped."""
     import_all()
     folder = tmp_path_factory.mktemp("brokers")
-    kafka = ApacheKafka(jars, folder / "kafka", SETTINGS)
+    kafka = ApacheKafka(jars, folder / "kafka", SETTINGS, options=WITHOUT_ELR)
     tidelog = Broker(folder / "tidelog", SETTINGS)
     sides: list[Side] = []
     try:
