@@ -22,7 +22,7 @@ $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Tidelog needs Python 3.11 or newer; install it, or run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 2; }
 
-$(VENV)/.runtime: requirements/runtime.txt requirements/build.txt setup.py deploy/checkout_command.py protocol/records/kernel.py | $(VENV)/bin/python
+$(VENV)/.runtime: requirements/runtime.txt requirements/build.txt setup.py deploy/checkout_command.py protocol/records/kernel.py protocol/records/compaction.py | $(VENV)/bin/python
 	@echo "setting up $(VENV) …"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/runtime.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
@@ -93,4 +93,4 @@ lock: ## lock the dependencies anew (versions and hashes, no index addresses)
 
 clean: ## remove everything that setup and tests made; data/ stays
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
-	find . -name __pycache__ -prune -exec rm -rf {} + ; find . -name 'kernel.*.so' -delete ; rm -f protocol/records/kernel.c
+	find . -name __pycache__ -prune -exec rm -rf {} + ; rm -f protocol/records/*.so protocol/records/kernel.c protocol/records/compaction.c

@@ -1,6 +1,6 @@
-"""What pyproject.toml cannot say: the wheel's prefixed packages and the compiled kernel.
+"""What pyproject.toml cannot say: the wheel's prefixed packages and the compiled modules.
 
-`setup.py build_ext --inplace` compiles the kernel beside its source for a checkout.
+`setup.py build_ext --inplace` compiles these beside their sources for a checkout.
 """
 
 import sys
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "deploy"))
 from prefix_imports import OURS, prefix_imports  # noqa: E402 - the folder is no package
 
-KERNEL = "protocol/records/kernel.py"
+COMPILED = ("protocol/records/kernel.py", "protocol/records/compaction.py")
 IN_PLACE = "--inplace" in sys.argv
 
 
@@ -38,7 +38,7 @@ class PrefixedBuild(build_py):
 
 
 class OptionalKernel(build_ext):
-    """Compiles the kernel where a compiler exists; without one the same source runs as Python."""
+    """Compiles where a compiler exists; without one the same sources run as Python."""
 
     def build_extension(self, ext: Extension) -> None:
         """Compile; in a wheel build a failure leaves the pure kernel, in a checkout it is told."""
@@ -50,18 +50,26 @@ class OptionalKernel(build_ext):
             print(f"tidelog: kernel not compiled ({error}); the pure Python one serves")
 
 
-def kernel_extension() -> list[Extension]:
-    """The one compiled module, from its plain source or, for a wheel, from its prefixed text."""
+def compiled_extensions() -> list[Extension]:
+    """The compiled modules, from plain source or, for a wheel, from its prefixed text."""
     from Cython.Build import cythonize
 
-    name, source = "protocol.records.kernel", Path(KERNEL)
+    return list(
+        cythonize(
+            [_extension(Path(source)) for source in COMPILED], quiet=True, build_dir="build/cython"
+        )
+    )
+
+
+def _extension(source: Path) -> Extension:
+    name = ".".join(source.with_suffix("").parts)
     if not IN_PLACE:
         name = f"tidelog.{name}"
-        source = Path("build/kernel/kernel.py")
-        source.parent.mkdir(parents=True, exist_ok=True)
-        source.write_text(prefix_imports((ROOT / KERNEL).read_text(), KERNEL))
-    extension = Extension(name, [str(source)], extra_compile_args=["-O3"])
-    return list(cythonize([extension], quiet=True, build_dir="build/cython"))
+        prefixed = Path("build/kernel") / source.name
+        prefixed.parent.mkdir(parents=True, exist_ok=True)
+        prefixed.write_text(prefix_imports((ROOT / source).read_text(), str(source)))
+        source = prefixed
+    return Extension(name, [str(source)], extra_compile_args=["-O3"])
 
 
 names = [name for folder in OURS for name in packages_below(folder)]
@@ -72,6 +80,6 @@ setup(
         **{f"tidelog.{name}": name.replace(".", "/") for name in names},
     },
     package_data={"tidelog": ["py.typed"], "pytest_tidelog": ["py.typed"]},
-    ext_modules=kernel_extension(),
+    ext_modules=compiled_extensions(),
     cmdclass={"build_py": PrefixedBuild, "build_ext": OptionalKernel},
 )

@@ -1,0 +1,127 @@
+"""Reads the segments of a cleaning: whole batches, each checked before anything is made of it.
+
+Trusted are the file names and what the loop said of lengths and offsets, nothing else. A checksum
+that is wrong, a batch that is cut short, an offset out of order or out of its segment: the log is
+`Uncleanable`, for dropping records on the word of damaged ones would make the damage permanent.
+Leader epochs and offsets are under no checksum; offsets at least have to ascend.
+"""
+
+from collections.abc import Iterator
+
+from protocol.records.batch import MAGIC, RecordBatch
+from protocol.records.errors import CorruptBatch
+from runtime.disk import Disk
+from storage.cleaner.order import CleaningOrder, Source, Uncleanable
+from storage.errors import CorruptFileError
+from storage.filenames import LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, segment_path
+from storage.segment.batch_scan import BatchHeader, check, read_header, scan_whole
+from storage.segment.offset_index import OffsetIndex
+from storage.segment.transaction_index import AbortedEntry, TransactionIndex
+
+_HEADER_BYTES = 64
+
+
+def read_batches(
+    disk: Disk, order: CleaningOrder, source: Source, position: int = 0
+) -> Iterator[tuple[BatchHeader, RecordBatch]]:
+    """Every batch from a position on, which begins one; Uncleanable where the file is not right."""
+    path = segment_path(order.directory, source.base_offset, LOG)
+    fd = disk.open(path, writable=False)
+
+    def read(size: int, at: int) -> bytes:
+        return disk.pread(fd, size, at)
+
+    expected = source.base_offset
+    try:
+        for header, view in scan_whole(read, position, source.size, order.io_bytes):
+            position = header.position
+            batch = check(header, view)
+            if batch is None:
+                raise Uncleanable(path, position, f"message format {header.magic} is not compacted")
+            if header.base_offset < expected or header.last_offset >= source.end_offset:
+                raise Uncleanable(
+                    path,
+                    position,
+                    f"offsets {header.base_offset} to {header.last_offset} are outside of "
+                    f"[{expected}, {source.end_offset})",
+                )
+            yield header, batch
+            expected = header.last_offset + 1
+            position += header.size
+        if position != source.size:
+            raise Uncleanable(path, position, "the last batch is incomplete")
+    except CorruptBatch as error:
+        raise Uncleanable(path, position, str(error)) from error
+    finally:
+        disk.close(fd)
+
+
+def position_before(disk: Disk, order: CleaningOrder, source: Source, offset: int) -> int:
+    """Where to begin reading for an offset: what the index says if a batch confirms it, else 0."""
+    path = segment_path(order.directory, source.base_offset, OFFSET_INDEX)
+    if not disk.exists(path):
+        return 0
+    entries = OffsetIndex.layout.iter_unpack(_whole_entries(disk.read_file(path)))
+    found = (0, 0)
+    for entry in entries:
+        if entry[0] + source.base_offset > offset:
+            break
+        found = entry
+    relative_offset, position = found
+    if not 0 < position < source.size:
+        return 0
+    fd = disk.open(segment_path(order.directory, source.base_offset, LOG), writable=False)
+    try:
+        header = read_header(disk.pread(fd, _HEADER_BYTES, position), 0, position)
+    except CorruptBatch:
+        return 0
+    finally:
+        disk.close(fd)
+    confirmed = (
+        header is not None
+        and header.magic == MAGIC
+        and header.last_offset == source.base_offset + relative_offset
+    )
+    return position if confirmed else 0
+
+
+def _whole_entries(data: bytes) -> bytes:
+    return data[: len(data) // OffsetIndex.layout.size * OffsetIndex.layout.size]
+
+
+def aborted_transactions(disk: Disk, order: CleaningOrder) -> list[AbortedEntry]:
+    """The aborted transactions that may have data in the sources, by the indexes' word.
+
+    Those of later segments are asked until one says that none further can have any.
+    """
+    found: list[AbortedEntry] = []
+    for source in order.sources:
+        found += _index(disk, order, source.base_offset).entries()
+    for base_offset in order.later_base_offsets:
+        entries, complete = _index(disk, order, base_offset).collect(0, order.end_offset)
+        found += entries
+        if complete:
+            break
+    return found
+
+
+def _index(disk: Disk, order: CleaningOrder, base_offset: int) -> TransactionIndex:
+    path = segment_path(order.directory, base_offset, TRANSACTION_INDEX)
+    index = TransactionIndex(disk, path, base_offset)
+    try:
+        index.entries()
+    except CorruptFileError as error:
+        raise Uncleanable(error.path, 0, error.reason) from error
+    return index
+
+
+def index_bytes(disk: Disk, order: CleaningOrder, source: Source) -> tuple[int, int]:
+    """Lengths of a segment's offset and time index; 0 for one that is missing."""
+    offset_index, time_index = (
+        disk.file_size(path) if disk.exists(path) else 0
+        for path in (
+            segment_path(order.directory, source.base_offset, kind)
+            for kind in (OFFSET_INDEX, TIME_INDEX)
+        )
+    )
+    return offset_index, time_index
