@@ -178,7 +178,7 @@ class OffsetMap:
     One that holds `most_keys` takes no further record, as Kafka's does, not even of a known key.
     """
 
-    table: cython.ulonglong[::1]  # type: ignore[valid-type] # Cython's own notation
+    table: cython.ulonglong[::1]  # type: ignore[type-arg, valid-type] # Cython's own notation
     slots: cython.ulonglong
     keys: cython.longlong
     limit: cython.longlong
@@ -367,7 +367,7 @@ class OffsetMap:
         """
         walk: _Walk = _walk_of(payload, count)
         flags = bytearray(count)
-        marks: cython.uchar[::1] = flags  # type: ignore[valid-type] # Cython's own notation
+        marks: cython.uchar[::1] = flags  # type: ignore[type-arg, valid-type] # Cython's own notation
         index: cython.longlong = 0
         kept: cython.longlong = 0
         offset: cython.longlong
@@ -403,7 +403,7 @@ class OffsetMap:
 @cython.cfunc
 @cython.exceptval(check=False)
 def _put_varint(
-    target: cython.uchar[::1],  # type: ignore[valid-type] # Cython's own notation
+    target: cython.uchar[::1],  # type: ignore[type-arg, valid-type] # Cython's own notation
     position: cython.Py_ssize_t,
     value: cython.longlong,
 ) -> cython.Py_ssize_t:
@@ -448,8 +448,8 @@ def copy_records(
     count: cython.longlong = len(flags)
     walk: _Walk = _walk_of(payload, count)
     result = bytearray(len(payload) + _MOST_VARINT_GROWTH * sum(flags))
-    target: cython.uchar[::1] = result  # type: ignore[valid-type] # Cython's own notation
-    marks: cython.uchar[::1] = flags  # type: ignore[valid-type] # Cython's own notation
+    target: cython.uchar[::1] = result  # type: ignore[type-arg, valid-type] # Cython's own notation
+    marks: cython.uchar[::1] = flags  # type: ignore[type-arg, valid-type] # Cython's own notation
     position: cython.Py_ssize_t = 0
     index: cython.longlong = 0
     delta: cython.longlong
