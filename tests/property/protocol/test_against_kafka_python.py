@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.schema.fields import Field
 from protocol.schema.message import Message
@@ -26,6 +27,7 @@ MODULES = (
     "admin.transactions",
     "consumer.fetch",
     "consumer.group",
+    "consumer.metadata",
     "consumer.offsets",
     "metadata",
     "metadata.find_coordinator",
@@ -104,6 +106,19 @@ def test_both_write_the_same_bytes_and_read_each_other(
     read = their_class.decode(encoded, version=version)
     read._header = None  # Its decoder leaves the slot unset, its encoder reads it.
     assert bytes(read.encode(version=version)) == encoded
+
+
+@pytest.mark.parametrize("message", [ConsumerProtocolSubscription, ConsumerProtocolAssignment])
+@pytest.mark.parametrize("version", range(4))
+@given(data=st.data())
+def test_both_write_the_same_consumer_protocol_and_read_each_other(
+    message: type[Message], version: int, data: st.DataObject
+) -> None:
+    value = data.draw(values_of(message, version))
+    their_class = KAFKA_PYTHON[message.__name__]
+    blob = version.to_bytes(2, "big") + value.encode(version)
+    assert bytes(theirs(value, their_class, version).encode()) == blob
+    assert bytes(their_class.decode(blob).encode()) == blob
 
 
 def test_kafka_python_knows_most_of_what_is_declared() -> None:
