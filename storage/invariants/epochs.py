@@ -1,7 +1,7 @@
 """What must hold in `leader-epoch-checkpoint`, held against the epochs in the batches.
 
     epochs and start offsets ascend; none starts beyond the log end
-    the entry that covers a batch's offset names the batch's epoch
+    the entry that covers a batch's offset, or the first one before that, names the batch's epoch
 
 The file is behind memory while a broker runs and after a crash: what it lacks beyond the recovery
 point is found again in the batches. The epoch in a batch lies outside its checksum, so that this
@@ -59,7 +59,8 @@ class EpochAudit:
         entries = self._entries
         while self._slot + 1 < len(entries) and entries[self._slot + 1][1] <= offset:
             self._slot += 1
-        covered = entries[self._slot][0] if self._slot >= 0 else -1
+        # The first entry was cut to a log start that no checkpoint kept when the broker died.
+        covered = entries[max(self._slot, 0)][0] if entries else -1
         if covered == header.leader_epoch or (covered, header.leader_epoch) in self._told:
             return
         self._told.add((covered, header.leader_epoch))

@@ -87,7 +87,7 @@ class Ledger:
             if batch.offset in self.seen:
                 break
             if batch.next_offset <= high_watermark:
-                self.seen.update({at: batch for at in range(batch.offset, batch.next_offset)})
+                self.seen.update(dict.fromkeys(range(batch.offset, batch.next_offset), batch))
 
     def will_cut(self, offset: int) -> None:
         """Everything from here on may go."""

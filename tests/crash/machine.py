@@ -203,7 +203,7 @@ def batches_of(log: PartitionLog) -> list[Written]:
 
 
 def committed_of(log: PartitionLog) -> list[bytes | None]:
-    """The values a consumer of committed data gets from the log start on, as clients filter them."""
+    """The values a reader of committed data gets from the log start on, as clients filter them."""
     values: list[bytes | None] = []
     offset = log.log_start_offset
     while True:
