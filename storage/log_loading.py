@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from config.topic_config import LogConfig
 from protocol.model import ZERO_TOPIC_ID, TopicPartition, topic_id_to_text
+from storage.damaged_logs import Damage
 from storage.errors import CorruptFileError, DamagedLog, StorageError
 from storage.filenames import FUTURE
 from storage.log.environment import LogEnvironment, LogIdentity
@@ -42,12 +43,12 @@ class LoadTask:
     """The loading of one log: call it in any thread, take `log()` on the loop."""
 
     __slots__ = (
-        "_checkpoints",
         "_config",
         "_environment",
         "_loaded",
         "_now_ms",
         "begun",
+        "checkpoints",
         "damage",
         "directory",
         "error",
@@ -70,7 +71,7 @@ class LoadTask:
         self.begun = False
         self._config = config
         self._environment = environment
-        self._checkpoints = checkpoints
+        self.checkpoints = checkpoints
         self._now_ms = now_ms
         self._loaded: LoadedLog | None = None
 
@@ -82,7 +83,7 @@ class LoadTask:
     @property
     def recovers(self) -> bool:
         """Whether the log was not closed cleanly."""
-        return not self._checkpoints.clean
+        return not self.checkpoints.clean
 
     @property
     def changed_files(self) -> bool:
@@ -103,7 +104,7 @@ class LoadTask:
                 self.identity,
                 self._config,
                 self._environment,
-                self._checkpoints,
+                self.checkpoints,
                 LoadClock(self._now_ms, watch),
             )
         except StorageError as error:
@@ -117,8 +118,21 @@ class LoadTask:
         disk = self.directory.disk
         loaded, now_ms = self._loaded, self._now_ms
         log = PartitionLog(disk, self.identity, self._config, self._environment, loaded, now_ms)
-        log.first_dirty_offset = self._checkpoints.first_dirty_offset
+        log.first_dirty_offset = self.checkpoints.first_dirty_offset
         return log
+
+
+class LoadReport(NamedTuple):
+    """What a start found.
+
+    `offline` are the directories that failed, `damaged` the logs that are not served.
+    """
+
+    loaded: int
+    recovered: int
+    unserved: list[UnservedDirectory]
+    offline: list[str]
+    damaged: list[Damage]
 
 
 class Survey(NamedTuple):

@@ -3,14 +3,14 @@
 A facade that routes. What a partition may do is decided in `partition`, what leadership means in
 `leadership`, how far a fetch reads in `partition_reader`. Invariants: leadership, deletion and
 metadata change through the three doors only; whatever changes a partition ends in the change
-queue, whose drain is the only caller of the purgatories' `wake`.
+queue, whose drain alone wakes what waits in the purgatories and the coordinators.
 """
 
 import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from broker.replication.change import ChangeQueue, PartitionChange
+from broker.replication.change import LEADERSHIP, STORAGE, ChangeQueue, PartitionChange
 from broker.replication.delayed_delete_records import DelayedDeleteRecords, PendingDeletion
 from broker.replication.delayed_fetch import DelayedFetch, FetchParams
 from broker.replication.delayed_produce import DelayedProduce
@@ -108,7 +108,9 @@ class ReplicaManager:
         self._logs = logs
         self._environment = environment
         self._now_ms = environment.clock.now_ms
-        self._changes = ChangeQueue(environment.defer, self.purgatories.wake)
+        self.leadership_watchers: list[Callable[[TopicPartition], None]] = []
+        """Called in the drain, once it is known whether a partition is led here."""
+        self._changes = ChangeQueue(environment.defer, self._wake)
         self._reader = PartitionReader(
             self._wanted_partition, self._changed, self.storage_failed, environment.clock
         )
@@ -333,7 +335,9 @@ class ReplicaManager:
         try:
             if log is None:
                 config = self._environment.log_config(topic_partition[0])
-                log = self._logs.get_or_create(topic_partition, state.topic_id, config, now_ms)
+                log = self._logs.get_or_create(
+                    topic_partition, state.topic_id, config, now_ms, is_new=state.is_new
+                )
             if state.leader == self.local_id:
                 change = partition.make_leader(state, log, now_ms)
                 self._environment.run_jobs(log.flush_owed())
@@ -343,15 +347,21 @@ class ReplicaManager:
                 return ErrorCode.NONE  # Kept as it was: the leader will be named again once alive.
         except KafkaError as error:
             _log.error("Partition %s is not served: %s", topic_partition, error)
+            if error.code == ErrorCode.KAFKA_STORAGE_ERROR:
+                self._host_offline(topic_partition, partition)
             return error.code
         except StorageError as error:
             self.storage_failed(error)
-            self.partitions[topic_partition] = partition
-            self._changed(topic_partition, partition.go_offline())
+            self._host_offline(topic_partition, partition)
             return ErrorCode.KAFKA_STORAGE_ERROR
         self.partitions[topic_partition] = partition
         self._changed(topic_partition, change)
         return ErrorCode.NONE
+
+    def _host_offline(self, topic_partition: TopicPartition, partition: Partition) -> None:
+        """Clients are answered KAFKA_STORAGE_ERROR: the replica is here, its log is not served."""
+        self.partitions[topic_partition] = partition
+        self._changed(topic_partition, partition.go_offline())
 
     def _stop(self, request: StopReplica) -> ErrorCode:
         topic_partition = request.tp
@@ -380,6 +390,12 @@ class ReplicaManager:
             if partition is not None and partition.log is log:
                 self._changed(log.topic_partition, partition.after_job())
 
+    def log_moved(self, log: PartitionLog) -> None:
+        """This log, in another log directory, has taken the place of its partition's."""
+        partition = self.partitions.get(log.topic_partition)
+        if partition is not None and partition.log is not None:
+            self._changed(log.topic_partition, partition.take_log(log))
+
     def storage_failed(self, error: StorageError) -> KafkaError:
         """Take the log directory offline with all its partitions; returns the error to answer."""
         _log.error("Stopping serving replicas in dir %s: %s", error.directory, error)
@@ -393,6 +409,12 @@ class ReplicaManager:
 
     def _changed(self, topic_partition: TopicPartition, change: PartitionChange) -> None:
         self._changes.add(topic_partition, change)
+
+    def _wake(self, topic_partition: TopicPartition, change: PartitionChange) -> None:
+        self.purgatories.wake(topic_partition, change)
+        if change & (LEADERSHIP | STORAGE):
+            for watcher in self.leadership_watchers:
+                watcher(topic_partition)
 
 
 def _count_refusal(partition: Partition, error: KafkaError, nbytes: int) -> None:

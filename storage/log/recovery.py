@@ -18,6 +18,7 @@ Any thread may run it: nobody knows the log yet. Source: LogLoader.java (3.9, 4.
 """
 
 import logging
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,6 +40,7 @@ from storage.segment.recovery import (
     Recovery,
     SegmentOverflow,
     Watch,
+    ends_too_early,
     only_zeros,
     recover_segment,
     replay_batch,
@@ -61,6 +63,11 @@ class Checkpoints(NamedTuple):
     log_start_offset: int
     high_watermark: int
     first_dirty_offset: int = -1
+
+    def keep(self, partition: TopicPartition, kept: Sequence[dict[TopicPartition, int]]) -> None:
+        """Have recovery point, log start and high watermark written again as they are."""
+        for offsets, offset in zip(kept, self[1:4], strict=True):
+            offsets[partition] = offset
 
 
 class LoadClock(NamedTuple):
@@ -252,10 +259,10 @@ class _Loader:
         promised = checkpoints.recovery_point
         if end_offset >= promised:
             return
-        reason = f"the log ends at offset {end_offset}, and was durable up to {promised}"
+        damage = ends_too_early(path, position, end_offset, promised)
         if checkpoints.clean:
-            raise DamagedLog(path, position, reason)
-        logger.error("%s %s at position %d: %s", self._prefix, path, position, reason)
+            raise damage
+        logger.error("%s %s", self._prefix, damage)
 
     def _open(self, base_offset: int, *, existing: bool) -> Segment:
         return Segment.open(
@@ -344,6 +351,11 @@ class _Loader:
             segments[:first], start_offset, segments[first].base_offset, clean=False
         )
         end_offset = segments[first].base_offset
+        # What the last process wrote may be in the kernel's care only.
+        snapshots = self.producers.snapshot_offsets
+        self._snapshots += [
+            self.producers.snapshot_path(at) for at in snapshots if at >= end_offset
+        ]
         for slot in range(first, len(segments)):
             segment = segments[slot]
             logger.info("%s Recovering unflushed segment %d", self._prefix, segment.base_offset)
@@ -352,9 +364,10 @@ class _Loader:
                 snapshot = self.producers.take_snapshot(sync=False)
                 if snapshot is not None:
                     self._snapshots.append(snapshot)
-            following = segments[slot + 1].base_offset if slot + 1 < len(segments) else 0
+            is_last = slot == len(segments) - 1
+            following = 0 if is_last else segments[slot + 1].base_offset
             promised = checkpoints.recovery_point
-            promise = Promise(checkpoints.clean, promised, max(following, promised))
+            promise = Promise(checkpoints.clean, promised, max(following, promised), is_last)
             recovery = recover_segment(
                 self._disk, segment, self.producers, self.epochs, promise, self._watch
             )

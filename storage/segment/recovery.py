@@ -34,12 +34,14 @@ Watch = Callable[[int], None]
 class Promise(NamedTuple):
     """What must be whole: all below `end_offset`; after a clean shutdown every byte there is.
 
-    `reached` is an offset that other files than this segment's say the log has come to.
+    `reached` is an offset that other files than this segment's say the log has come to. `is_last`
+    says that the log ends in this segment.
     """
 
     clean: bool
     end_offset: int
     reached: int = 0
+    is_last: bool = False
 
 
 NOTHING_PROMISED: Final = Promise(False, 0)
@@ -99,6 +101,8 @@ def recover_segment(
         kept = segment.next_offset >= promise.end_offset
         if reason is not None and not (kept and (is_padding or not promise.clean)):
             raise DamagedLog(path, end, reason)
+        if promise.clean and promise.is_last and not kept:
+            raise ends_too_early(path, end, segment.next_offset, promise.end_offset)
         if end < length:
             disk.truncate(fd, end)
     finally:
@@ -107,6 +111,12 @@ def recover_segment(
     if is_padding:
         return Recovery(end, 0, segment.next_offset, rebuild.batches, None)
     return Recovery(end, length - end, segment.next_offset, rebuild.batches, reason)
+
+
+def ends_too_early(path: str, position: int, end_offset: int, promised: int) -> DamagedLog:
+    """The error for a log that is whole and yet lacks records that were durable."""
+    reason = f"the log ends at offset {end_offset}, and was durable up to {promised}"
+    return DamagedLog(path, position, reason)
 
 
 class _Rebuild:

@@ -256,7 +256,10 @@ def test_unserved_directories_are_answered_not_overwritten(broker: ReplicaBroker
     state = broker.state(TopicPartition("old", 0))
     answers = broker.replicas.become_leader_or_follower(1, [state])
     assert answers == {state.tp: ErrorCode.KAFKA_STORAGE_ERROR}
-    assert broker.replicas.partition(state.tp) is None
+    hosted = broker.replicas.partition(state.tp)
+    assert hosted is not None
+    assert hosted.offline
+    assert code_of(hosted.leader_log) == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def test_deleting_records_beyond_reach_is_refused_by_partition(broker: ReplicaBroker) -> None:
