@@ -1,0 +1,1 @@
+"""Coordinators: state machines kept in the partitions of internal topics."""
