@@ -21,6 +21,7 @@ from protocol.model import TopicPartition
 from runtime.disk import Disk
 from storage.filenames import (
     CLEAN_SHUTDOWN_FILE,
+    CLEANER_CHECKPOINT,
     DELETE,
     FUTURE,
     LIVE,
@@ -189,11 +190,12 @@ class _DirectoryAudit:
             recovery_point = start_offset = 0
             self._doubted.add(partition)
         promise = Promise(self.clean, recovery_point, question.strict, question.running)
+        was_cleaned = partition in offsets[CLEANER_CHECKPOINT]
         return Expected(
             promise,
             start_offset,
             question.topic_ids.get(topic),
-            question.compacted.get(topic),
+            True if was_cleaned else question.compacted.get(topic),
             question.deep,
         )
 
