@@ -192,8 +192,12 @@ class LogJobs:
         """The write of recovery points, and of what the cleaner did, in every directory."""
         return [
             *self.plan_checkpoint(RECOVERY_POINTS, now_ms),
-            *self.plan_checkpoint(CLEANER_OFFSETS, now_ms),
+            *self.plan_cleaner_offsets(now_ms),
         ]
+
+    def plan_cleaner_offsets(self, now_ms: int) -> Sequence[Work]:
+        """The write of what the cleaner did in every directory."""
+        return self.plan_checkpoint(CLEANER_OFFSETS, now_ms)
 
     def plan_checkpoint(self, name: str, now_ms: int) -> Sequence[Work]:
         """The write of one kind of checkpoint (RECOVERY_POINTS …) in every directory."""

@@ -97,7 +97,7 @@ LOG_RETENTION_CHECK_INTERVAL_MS = AREA.long(
 LOG_CLEANUP_POLICY = AREA.names(
     "log.cleanup.policy",
     ("delete",),
-    "Whether old records are deleted, compacted, or both; compaction does not run yet.",
+    "Whether old records are deleted, compacted, or both.",
     check=members("compact", "delete"),
     dynamic=CLUSTER_WIDE,
 )
@@ -242,30 +242,26 @@ AREA.plugin(
 LOG_CLEANER_ENABLE = AREA.boolean(
     "log.cleaner.enable",
     True,
-    "Whether compacted topics are compacted; compaction does not run yet.",
-    status=KEPT,
+    "Whether compacted topics are compacted; deprecated, leave it on.",
 )
 LOG_CLEANER_THREADS = AREA.integer(
     "log.cleaner.threads",
     1,
-    "How many logs are compacted at a time.",
+    "How many logs are compacted at a time, each by a process of its own.",
     low=0,
     dynamic=CLUSTER_WIDE,
-    status=KEPT,
 )
 LOG_CLEANER_IO_MAX_BYTES_PER_SECOND = AREA.double(
     "log.cleaner.io.max.bytes.per.second",
     1.7976931348623157e308,
     "The most bytes compaction reads and writes a second.",
     dynamic=CLUSTER_WIDE,
-    status=KEPT,
 )
 LOG_CLEANER_DEDUPE_BUFFER_SIZE = AREA.long(
     "log.cleaner.dedupe.buffer.size",
     134217728,
-    "The memory for the keys of logs being compacted.",
+    "The most memory for the keys of logs being compacted, 24 bytes each; taken as needed.",
     dynamic=CLUSTER_WIDE,
-    status=KEPT,
 )
 LOG_CLEANER_IO_BUFFER_SIZE = AREA.integer(
     "log.cleaner.io.buffer.size",
@@ -273,14 +269,12 @@ LOG_CLEANER_IO_BUFFER_SIZE = AREA.integer(
     "The memory for reading and writing while compacting.",
     low=0,
     dynamic=CLUSTER_WIDE,
-    status=KEPT,
 )
 LOG_CLEANER_IO_BUFFER_LOAD_FACTOR = AREA.double(
     "log.cleaner.io.buffer.load.factor",
     0.9,
     "How full the table of keys may get.",
     dynamic=CLUSTER_WIDE,
-    status=KEPT,
 )
 LOG_CLEANER_BACKOFF_MS = AREA.long(
     "log.cleaner.backoff.ms",
@@ -288,7 +282,6 @@ LOG_CLEANER_BACKOFF_MS = AREA.long(
     "How long compaction sleeps when nothing is to be done.",
     low=0,
     dynamic=CLUSTER_WIDE,
-    status=KEPT,
 )
 LOG_CLEANER_MIN_CLEANABLE_RATIO = AREA.double(
     "log.cleaner.min.cleanable.ratio",

@@ -8,7 +8,7 @@ AREA = Area("Topics")
 CLEANUP_POLICY = AREA.names(
     "cleanup.policy",
     ("delete",),
-    "Whether old records are deleted, compacted, or both; compaction does not run yet.",
+    "Whether old records are deleted, compacted, or both.",
     check=members("compact", "delete"),
 )
 COMPRESSION_TYPE = AREA.string(
