@@ -80,6 +80,7 @@ class LogCleaner:
         self._paused: dict[TopicPartition, int] = {}
         self._uncleanable: dict[TopicPartition, PartitionLog] = {}
         self._deaths: dict[TopicPartition, int] = {}
+        self._warm: dict[int, Round] = {}
         self._throttle = Throttle()
         self._surveying = False
         self.facts = CleanerFacts()
@@ -174,12 +175,21 @@ class LogCleaner:
         for slot in self._free_slots():
             chosen = filthiest(due)
             if chosen is None:
-                break
+                jobs += self._let_go(slot)
+                continue
             due.remove(chosen)
             log, dirt = chosen
             if self._may_be_cleaned(log):
                 jobs.append(self._begin(slot, log, dirt, now_ms))
         return jobs
+
+    def _let_go(self, slot: int) -> list[Job]:
+        """Give back what a slot keeps between cleanings, when there is nothing to clean."""
+        last = self._warm.pop(slot, None)
+        if last is None:
+            return []
+        self._rounds[slot] = last
+        return [last.discard(CLEANER)]
 
     def _free_slots(self) -> list[int]:
         return [slot for slot in range(self._settings.threads()) if slot not in self._rounds]
@@ -218,7 +228,7 @@ class LogCleaner:
         return round_.step(CLEANER, NO_DELAY_MS, first=True)
 
     def step_bytes(self) -> int:
-        """How much the next step may move."""
+        """How much the next step may move; on the loop."""
         rate = self._settings.io_max_bytes_per_second()
         return step_bytes(rate, STEP_BYTES, LEAST_STEP_BYTES, THROTTLE_PERIOD_MS)
 
@@ -244,6 +254,7 @@ class LogCleaner:
         log = round_.log
         log.first_dirty_offset = stats.end_offset
         self._deaths.pop(log.topic_partition, None)
+        self._warm[round_.slot] = round_
         elapsed_ms = round_.now_ms - round_.began_ms
         self.facts.cleaned(round_.slot, stats, elapsed_ms)
         logger.info(

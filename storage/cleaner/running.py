@@ -145,7 +145,7 @@ class Round:
         def plan(now_ms: int) -> Sequence[_Step]:
             self.now_ms = now_ms
             renamed, self.renamed = self.renamed, False
-            return (_Step(self, first=first, sync_names=renamed),)
+            return (_Step(self, self._owner.step_bytes(), first=first, sync_names=renamed),)
 
         return Job(name, delay_ms, plan)
 
@@ -153,11 +153,10 @@ class Round:
         """The job that gives the round up and removes what it wrote."""
         return Job(name, 0, lambda _now_ms: (_Discard(self),))
 
-    def run_step(self, *, first: bool, sync_names: bool) -> Progress:
+    def run_step(self, most_bytes: int, *, first: bool, sync_names: bool) -> Progress:
         """Sync what the last swap renamed, and do the next step; in a worker."""
         if sync_names:
             self.log.disk.fsync_dir(self.order.directory)
-        most_bytes = self._owner.step_bytes()
         if first:
             return self._runner.begin(self.slot, self.order, most_bytes)
         return self._runner.advance(self.slot, most_bytes)
@@ -190,10 +189,20 @@ class Round:
 class _Step:
     """One step: errors are judged at the commit, where it is known whether the log has changed."""
 
-    __slots__ = ("_error", "_first", "_progress", "_round", "_sync_names", "jobs", "log_dir")
+    __slots__ = (
+        "_error",
+        "_first",
+        "_most_bytes",
+        "_progress",
+        "_round",
+        "_sync_names",
+        "jobs",
+        "log_dir",
+    )
 
-    def __init__(self, round_: Round, *, first: bool, sync_names: bool) -> None:
+    def __init__(self, round_: Round, most_bytes: int, *, first: bool, sync_names: bool) -> None:
         self._round = round_
+        self._most_bytes = most_bytes
         self._first = first
         self._sync_names = sync_names
         self._progress: Progress | None = None
@@ -204,7 +213,9 @@ class _Step:
     def work(self) -> None:
         """Do the step, and keep what it raised."""
         try:
-            self._progress = self._round.run_step(first=self._first, sync_names=self._sync_names)
+            self._progress = self._round.run_step(
+                self._most_bytes, first=self._first, sync_names=self._sync_names
+            )
         except Exception as error:
             self._error = error
 
