@@ -47,6 +47,7 @@ from broker.data_directories import (
 from broker.handler_table import Services
 from broker.jobs import JobRunner
 from broker.live_settings import LiveSettings
+from broker.log_cleaning import LogCleaning
 from broker.log_flushing import flush_all
 from broker.log_loading import LoadInterrupted, LoadProgress, run_load_tasks
 from broker.network.connection_limits import ConnectionLimits
@@ -116,6 +117,7 @@ class Server:
         self.services: Services
         self.socket_server: SocketServer
         self._jobs: JobRunner
+        self.log_cleaning: LogCleaning
         self._settings: LiveSettings
         self.state = STARTING
         self._connection_limits = ConnectionLimits(
@@ -247,7 +249,10 @@ class Server:
         )
         broker = LiveBroker(self.node_id, endpoints, config[node.BROKER_RACK])
         await controller.start(broker, self.clock.now_ms())
-        self._jobs.start(LogJobs(self.logs, job_intervals(self.config)).periodic_jobs())
+        log_jobs = LogJobs(self.logs, job_intervals(self.config))
+        self._jobs.start(log_jobs.periodic_jobs())
+        self.log_cleaning = LogCleaning(self.config, self.logs, log_jobs, self._jobs)
+        self.log_cleaning.start(self.scheduler)
 
     async def _serve_metrics(self) -> None:
         """Answer scrapes where the settings say so; once is enough."""
@@ -328,6 +333,7 @@ class Server:
         controller.close()
         await flush_all(self.logs.all_logs(), self._jobs, self.workers)
         self._jobs.stop()
+        self.log_cleaning.stop()
         unfinished = await self.supervisor.stop(TASKS_S)
         if unfinished:
             _log.warning("Left unfinished: %s", ", ".join(unfinished))
