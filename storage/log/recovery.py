@@ -3,8 +3,9 @@
 After a clean shutdown the files are trusted; only the tail of the last segment is walked, to find
 the log end. Otherwise every segment from the one that holds the recovery point on is read through
 (`storage.segment.recovery`): at the first batch that is not whole and right the log ends, and later
-segments are dropped. Below the recovery point everything was durable, and is trusted in both cases,
-unless an index file is missing or cannot be right: then recovery begins with that segment.
+segments are dropped; so they are where the records before them never reached the disk. Below the
+recovery point everything was durable, and is trusted in both cases, unless an index file is missing
+or cannot be right: then recovery begins with that segment.
 
 What was durable is never cut off: where it is not what it was, after a clean shutdown or below the
 recovery point, loading ends in DamagedLog with the files as they are, and the log is not served.
@@ -147,6 +148,7 @@ class _Loader:
         self._prefix = f"[LogLoader partition={identity.topic_partition}, dir={identity.log_dir}]"
         self._files = SegmentFiles(disk, environment.pool)
         self._settings = segment_settings(config)
+        self._compact = config.compact
         self._expiration_ms = environment.producer_id_expiration_ms
         self._now_ms = now_ms
         self._watch = watch
@@ -372,11 +374,26 @@ class _Loader:
                 self._disk, segment, self.producers, self.epochs, promise, self._watch
             )
             end_offset = max(recovery.next_offset, segment.base_offset)
-            if recovery.truncated_bytes:
+            lacking = not is_last and self._lacks_records(end_offset, following, checkpoints)
+            if lacking and not recovery.truncated_bytes:
+                reason = f"offsets {end_offset} to {following - 1} never reached the disk"
+                recovery = recovery._replace(reason=reason)
+            if recovery.truncated_bytes or lacking:
                 self._tell_of_cut(recovery, segments[slot:], checkpoints)
                 self._drop(segments[slot + 1 :])
                 return segments[: slot + 1], end_offset
         return segments, end_offset
+
+    def _lacks_records(self, end_offset: int, following: int, checkpoints: Checkpoints) -> bool:
+        """Whether a power cut took the end of a segment, and the segment after it survived.
+
+        Kafka keeps such a log, with a hole that no reader notices and no follower fills. Offsets
+        that compaction took are no loss: there are none in a log that is not compacted, never was
+        cleaned, and was not durable so far.
+        """
+        never_cleaned = not self._compact and checkpoints.first_dirty_offset < 0
+        unflushed = not checkpoints.clean and end_offset >= checkpoints.recovery_point
+        return never_cleaned and unflushed and end_offset < following
 
     def _tell_of_cut(
         self, recovery: Recovery, segments: list[Segment], checkpoints: Checkpoints

@@ -179,6 +179,8 @@ def start_again(before: Machine, disk: FaultDisk, *, killed: bool) -> None:
         sight = found[partition]
         check = ledger.check_after_kill if killed else ledger.check_after_power_cut
         check(sight.batches, sight.start)
+        last = sight.batches[-1].next_offset if sight.batches else sight.start
+        assert sight.end == last, f"the log ends at {sight.end}, its last batch at {last}"
         check_readers(first, partition, sight)
     if not any(config.preallocate for config in before.setup.topics.values()):
         audit(first)

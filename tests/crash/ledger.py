@@ -13,6 +13,7 @@ moment between two changes of the disk.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from protocol.records.batch import RecordBatch
@@ -165,6 +166,8 @@ class Ledger:
         self._check_start(start)
         for batch in found:
             assert batch in self.ever, f"{batch} was never written, or is long overwritten"
+        for batch, following in pairwise(found):
+            assert batch.next_offset == following.offset, f"a hole: {batch} before {following}"
         held = set(found)
         for batch in self.batches:
             if start < batch.next_offset <= self.promised_end:

@@ -140,6 +140,8 @@ def test_a_snapshot_that_a_kill_left_unsynced_is_synced_by_the_next_flush() -> N
     harness.log.update_high_watermark(2)
     harness.log.maybe_increment_log_start_offset(1, "client delete records request")
     harness.run(harness.log.delete_old_segments(START_MS)[1])
+    harness.log.producers.map_end_offset = 2
+    assert harness.log.producers.take_snapshot(sync=False) is not None
     harness.log.roll(START_MS)
     harness.append([b"z"])
     disk.restart()
@@ -148,3 +150,37 @@ def test_a_snapshot_that_a_kill_left_unsynced_is_synced_by_the_next_flush() -> N
     again.checkpoint()
     disk.power_cut()
     assert LogHarness(disk, config).log.producers.get(7) is not None
+
+
+def sync(disk: FaultDisk, path: str) -> None:
+    """The kernel writes one file back, name and all, before it comes to the others."""
+    fd = disk.open(path)
+    disk.fsync(fd)
+    disk.close(fd)
+    disk.fsync_dir(path.rpartition("/")[0])
+
+
+def holed(config: LogConfig) -> LogHarness:
+    """Two segments; a power cut kept the second, and of the first only what was flushed."""
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"kept"])
+    harness.flush()
+    harness.checkpoint()
+    harness.append([b"lost"])
+    harness.log.roll(START_MS)
+    harness.append([b"left over"])
+    sync(disk, f"{LOG_DIR}/orders-0/00000000000000000002.log")
+    disk.power_cut()
+    return LogHarness(disk, config)
+
+
+def test_a_log_ends_before_records_that_a_power_cut_took_though_later_ones_survived() -> None:
+    again = holed(LogConfig())
+    assert again.content() == [(0, b"kept")]
+    assert again.log.log_end_offset == 1
+
+
+def test_offsets_that_compaction_may_have_taken_are_no_loss() -> None:
+    again = holed(LogConfig(compact=True))
+    assert again.content() == [(0, b"kept"), (2, b"left over")]
