@@ -7,14 +7,18 @@ compaction left) is passed over for the next one. Source: LocalLog.read,
 UnifiedLog.convertToOffsetMetadataOrThrow, collectAbortedTransactions.
 """
 
+import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import ErrorCode, KafkaError
+from storage.errors import CorruptFileError
 from storage.log.results import AbortedTransaction, ReadBound, ReadResult
 from storage.segment.segment import Segment
 
 if TYPE_CHECKING:
     from storage.log.partition_log import PartitionLog
+
+logger = logging.getLogger(__name__)
 
 FAR = 1 << 62
 
@@ -33,7 +37,8 @@ def read(
     """Records from the batch that contains `offset` up to the bound.
 
     At or beyond the bound, but not beyond the log end, the answer is empty.
-    KafkaError(OFFSET_OUT_OF_RANGE) outside [log start, log end].
+    KafkaError(OFFSET_OUT_OF_RANGE) outside [log start, log end], KAFKA_STORAGE_ERROR where it
+    cannot be told which transactions were aborted.
     """
     if offset > log.log_end_offset or offset < log.log_start_offset:
         raise KafkaError(
@@ -58,7 +63,12 @@ def read(
             aborted = None
             if committed:
                 nbytes = 0 if piece is None else piece.nbytes
-                aborted = _aborted(log, segment, offset, (position, nbytes))
+                try:
+                    aborted = _aborted(log, segment, offset, (position, nbytes))
+                except BaseException:
+                    if piece is not None:
+                        piece.release()
+                    raise
             return ReadResult(piece, first_offset, base, position, aborted)
         segment = segments.higher(base)
     return ReadResult(
@@ -124,7 +134,16 @@ def _aborted(
         upper_bound = log.log_end_offset if later is None else later.base_offset
     found: list[AbortedTransaction] = []
     for candidate in log.segments.since(base):
-        entries, complete = candidate.transaction_index.collect(offset, upper_bound)
+        try:
+            entries, complete = candidate.transaction_index.collect(offset, upper_bound)
+        except CorruptFileError as error:
+            logger.error(
+                "%s Aborted transactions are not known, so committed records are not served "
+                "before their segment is rebuilt: %s",
+                log.prefix,
+                error,
+            )
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from error
         found += [AbortedTransaction(entry.producer_id, entry.first_offset) for entry in entries]
         if complete:
             break

@@ -166,6 +166,8 @@ class FileSet:
             self._offset_index.close()
         if self._time_index is not None:
             self._time_index.close()
+        if self._transaction_index is not None:
+            self._transaction_index.close()
 
     def flush_work(self) -> FlushWork:
         """Index entries are in the files now; syncing them and the log is the work."""
@@ -184,17 +186,12 @@ class FileSet:
             raise
         return work
 
-    def sanity_check(self, log_size: int) -> bool:
-        """Whether the index files are there; CorruptFileError for one that cannot be right."""
-        if not self._disk.exists(self.path(filenames.OFFSET_INDEX)):
-            return False
-        if not self._disk.exists(self.path(filenames.TIME_INDEX)):
-            return False
+    def sanity_check(self, log_size: int) -> None:
+        """CorruptFileError if an index file is missing or cannot be right."""
         self.offset_index.sanity_check()
         self.offset_index.check_within(log_size)
         self.time_index.sanity_check()
         self.transaction_index.sanity_check()
-        return True
 
     def _renamed(self) -> None:
         self.log.path = self.path(filenames.LOG)

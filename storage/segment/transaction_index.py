@@ -36,11 +36,12 @@ class AbortedEntry(NamedTuple):
 class TransactionIndex:
     """The aborted transactions of one segment."""
 
-    __slots__ = ("_disk", "_entries", "base_offset", "path")
+    __slots__ = ("_disk", "_entries", "_fd", "base_offset", "path")
 
     def __init__(self, disk: Disk, path: str, base_offset: int) -> None:
         self._disk = disk
         self._entries: list[AbortedEntry] | None = None
+        self._fd = -1
         self.base_offset = base_offset
         self.path = path
 
@@ -50,6 +51,15 @@ class TransactionIndex:
             self._entries = self._read()
         return self._entries
 
+    def prepare(self) -> bool:
+        """Have all the next `append` needs, so that only the disk can fail it; whether the file had
+        to be made. Its name is then not durable yet.
+        """
+        is_new = not self.entries() and not self._disk.exists(self.path)
+        if self._fd < 0:
+            self._fd = self._disk.open(self.path, create=True)
+        return is_new
+
     def append(self, entry: AbortedEntry) -> None:
         """Add an entry; InvalidIndexOffsetError unless its marker is beyond the last one's."""
         entries = self.entries()
@@ -58,13 +68,19 @@ class TransactionIndex:
                 f"last offset {entry.last_offset} is not beyond the last one, "
                 f"{entries[-1].last_offset}, of {self.path}"
             )
-        fd = self._disk.open(self.path, create=True)
+        self.prepare()
         try:
             position = len(entries) * _ENTRY.size
-            self._disk.pwrite(fd, _ENTRY.pack(_VERSION, *entry), position)
+            self._disk.pwrite(self._fd, _ENTRY.pack(_VERSION, *entry), position)
         finally:
-            self._disk.close(fd)
+            self.close()
         entries.append(entry)
+
+    def close(self) -> None:
+        """Give up what `prepare` opened."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            self._disk.close(fd)
 
     def collect(
         self, fetch_offset: int, upper_bound_offset: int
@@ -104,11 +120,7 @@ class TransactionIndex:
 
     def sanity_check(self) -> None:
         """CorruptFileError if the file holds what this segment's index cannot."""
-        for entry in self._read():
-            if entry.last_offset < self.base_offset:
-                raise CorruptFileError(
-                    self.path, f"last offset {entry.last_offset} is below the segment's base"
-                )
+        self._read()
 
     def moved_to(self, path: str) -> None:
         """The file has another name now."""
@@ -120,11 +132,20 @@ class TransactionIndex:
         data = self._disk.read_file(self.path)
         if len(data) % _ENTRY.size:
             raise CorruptFileError(self.path, f"{len(data)} bytes are no whole number of entries")
-        entries = []
+        entries: list[AbortedEntry] = []
+        before = self.base_offset - 1
         for version, *fields in _ENTRY.iter_unpack(data):
-            if version < _VERSION:
+            entry = AbortedEntry(*fields)
+            if version != _VERSION:
                 raise CorruptFileError(self.path, f"entry of version {version}")
-            entries.append(AbortedEntry(*fields))
+            if entry.last_offset < self.base_offset:
+                raise CorruptFileError(
+                    self.path, f"last offset {entry.last_offset} is below the segment's base"
+                )
+            if entry.last_offset <= before or entry.first_offset > entry.last_offset:
+                raise CorruptFileError(self.path, f"{entry} cannot follow offset {before}")
+            before = entry.last_offset
+            entries.append(entry)
         return entries
 
     def _cut_file(self, size: int) -> None:
