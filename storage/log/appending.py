@@ -15,6 +15,7 @@ from protocol.records.batch import RecordBatch, iterate_batches
 from protocol.records.errors import CorruptBatch
 from storage.jobs import NO_JOBS, Job
 from storage.log.results import AppendResult, Origin
+from storage.producer.verification import NO_TERMS, TransactionTerms
 from storage.segment.segment import Segment
 from storage.segment.transaction_index import AbortedEntry
 
@@ -83,10 +84,13 @@ def append_of_producer(
     batch: RecordBatch,
     origin: Origin,
     result: AppendResult | None,
+    terms: TransactionTerms = NO_TERMS,
 ) -> None:
     """Write a batch with a producer id, unless it repeats one; then `result` tells that one's.
 
-    The producer's state changes only after the write.
+    The producer's state changes only after the write. Whatever an aborted transaction's index entry
+    needs is at hand before it: once the marker is in the log, only a failed disk, and with it the
+    end of this directory, may keep the entry out.
     """
     producers = log.producers
     if origin is CLIENT and result is not None:
@@ -97,12 +101,16 @@ def append_of_producer(
             result.log_append_time_ms = known.timestamp
             result.duplicate = True
             return
-    update = producers.check(batch, origin)
+    update = producers.check(batch, origin, terms, must_be_verified=_must_be_verified(log, origin))
+    completed = update.completed
+    if completed is not None and completed.is_aborted and segment.transaction_index.prepare():
+        log.flusher.names_changed()
     last_offset = batch.last_offset
     segment.append(batch.view, last_offset, batch.max_timestamp, last_offset)
     log.log_end_offset = last_offset + 1
     producers.apply(update)
-    completed = update.completed
+    if batch.is_transactional:
+        producers.end_verification(batch.producer_id)
     if completed is not None:
         if completed.is_aborted:
             entry = AbortedEntry(
@@ -113,6 +121,23 @@ def append_of_producer(
             )
             segment.append_aborted(entry)
         producers.complete_transaction(completed)
+
+
+def check_before_roll(
+    log: "PartitionLog", batch: RecordBatch, origin: Origin, terms: TransactionTerms
+) -> None:
+    """KafkaError if the batch will be refused: then nothing is rolled for it.
+
+    A refusal carries no jobs, so the flush that a roll asks for would be forgotten.
+    """
+    producers = log.producers
+    if origin is CLIENT and producers.duplicate_of(batch) is not None:
+        return
+    producers.check(batch, origin, terms, must_be_verified=_must_be_verified(log, origin))
+
+
+def _must_be_verified(log: "PartitionLog", origin: Origin) -> bool:
+    return origin is not REPLICATION and log.environment.verifies_transactions()
 
 
 def _append_replicated(log: "PartitionLog", batch: RecordBatch, now_ms: int) -> Sequence[Job]:

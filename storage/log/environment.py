@@ -20,10 +20,12 @@ class LogEnvironment(NamedTuple):
     """The outside world as logs see it.
 
     `random_below(n)` answers from [0, n); `unique()` makes 32 hex digits that were never used;
-    `producer_id_expiration_ms()` is live.
+    `producer_id_expiration_ms()` is live, and so is `verifies_transactions()`: whether a batch may
+    open a transaction only after the coordinator was asked.
     """
 
     pool: FilePool
     random_below: Callable[[int], int]
     unique: Callable[[], str]
     producer_id_expiration_ms: Callable[[], int]
+    verifies_transactions: Callable[[], bool] = lambda: False

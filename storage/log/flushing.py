@@ -19,10 +19,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from protocol.model import ZERO_TOPIC_ID
+from storage.errors import StorageError
 from storage.jobs import NO_DELAY_MS, Job, Work
 from storage.partition_metadata import sync_topic_id
-from storage.producer.snapshot import sync_snapshot
+from storage.producer.snapshot import SnapshotWrite, sync_snapshot
 from storage.segment.file_set import FlushWork as SegmentFlush
+from storage.segment.segment import Segment
 
 if TYPE_CHECKING:
     from storage.log.partition_log import PartitionLog
@@ -43,6 +45,7 @@ class Flusher:
         "_log",
         "_new_names",
         "_owed",
+        "_rolled",
         "_snapshots",
         "_wanted_end_offset",
         "in_flight",
@@ -60,6 +63,7 @@ class Flusher:
         self._held = False
         self._snapshots = list(snapshots)
         self._owed: list[Callable[[], None]] = []
+        self._rolled: list[Segment] = []
         self._wanted_end_offset = -1
         self.in_flight = False
         self.last_flush_ms = now_ms
@@ -69,6 +73,15 @@ class Flusher:
         self._new_names = True
         if snapshot is not None:
             self._snapshots.append(snapshot)
+
+    def rolled(self, segment: Segment) -> None:
+        """A segment was sealed and another begun: its indexes are to be durable as sealed.
+
+        That is so even where all its records are: it lies below the recovery point from now on,
+        and a start trusts it.
+        """
+        self._rolled.append(segment)
+        self._new_names = True
 
     def was_cut(self) -> None:
         """The log was truncated: its new length is to be durable, even where no record is."""
@@ -103,13 +116,9 @@ class Flusher:
         return self.finished() if not self.in_flight else ()
 
     def plan(self, now_ms: int, end_offset: int) -> "FlushWork | None":
-        """The work that makes all before an offset durable; None if it is, or one runs.
-
-        A snapshot not synced yet counts: a clean shutdown vouches for the one it wrote last.
-        """
+        """The work that makes all before an offset durable; None if it is, or one runs."""
         log = self._log
-        owes = self._cut or self._owed or self._snapshots
-        if log.offline or (end_offset <= log.recovery_point and not owes):
+        if log.offline or (end_offset <= log.recovery_point and not self._owes):
             return None
         if self.in_flight or self._held:
             self._wanted_end_offset = max(self._wanted_end_offset, end_offset)
@@ -119,6 +128,15 @@ class Flusher:
         self.in_flight = True
         self.last_flush_ms = now_ms
         return FlushWork(log, end_offset, steps)
+
+    @property
+    def _owes(self) -> bool:
+        """Whether anything but new records is to be made durable.
+
+        A snapshot counts: a clean shutdown vouches for the one it wrote last.
+        """
+        owed = self._owed or self._rolled or self._snapshots
+        return self._cut or bool(owed) or self._log.producers.owes_snapshots
 
     def _plan_wanted(self, now_ms: int) -> Sequence[Work]:
         work = self.plan(now_ms, min(self._wanted_end_offset, self._log.log_end_offset))
@@ -137,6 +155,7 @@ class Flusher:
             steps.append(epochs)
         steps += [partial(sync_snapshot, disk, path) for path in self._snapshots]
         self._snapshots = []
+        steps += log.producers.snapshot_writes()
         if self._new_names:
             steps.append(partial(disk.fsync_dir, directory))
         if self._is_new:
@@ -147,20 +166,24 @@ class Flusher:
     def _of_segments(self, end_offset: int) -> list[SegmentFlush]:
         """What each segment has to sync; none keeps its descriptors when one can get none."""
         log = self._log
+        segments = log.segments
         wanted = [
             segment
-            for segment in log.segments.since(log.recovery_point)
+            for segment in segments.since(log.recovery_point)
             if segment.base_offset < end_offset or self._cut
         ]
+        for segment in self._rolled:
+            if segment not in wanted and segments.floor(segment.base_offset) is segment:
+                wanted.append(segment)
         works: list[SegmentFlush] = []
         for segment in wanted:
             try:
                 work = segment.flush_work()
             except BaseException:
-                for planned in works:
-                    planned.discard()
+                _discard(works)
                 raise
             works.append(work)
+        self._rolled = []
         return works
 
     def put_off(self, steps: list[Callable[[], None]]) -> Sequence[Job]:
@@ -179,6 +202,13 @@ class Flusher:
         if self._held or (self._wanted_end_offset <= self._log.recovery_point and not self._cut):
             return ()
         return (Job(FLUSH_LOG, NO_DELAY_MS, self._plan_wanted),)
+
+
+def _discard(steps: Sequence[Callable[[], None]]) -> None:
+    """Give back the descriptors that steps hold which nobody will run."""
+    for step in steps:
+        if isinstance(step, SegmentFlush | SnapshotWrite):
+            step.discard()
 
 
 class FlushWork:
@@ -204,6 +234,9 @@ class FlushWork:
             except OSError as error:
                 logger.warning("%s Flush put off: %s", self._log.prefix, error)
                 return
+            except StorageError:
+                _discard(self._steps)
+                raise
             del self._steps[0]
 
     def commit(self) -> "Sequence[PartitionLog]":

@@ -16,6 +16,7 @@ Source: UnifiedLog.scala, LocalLog.scala (3.9, 4.3).
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from config.topic_config import LogConfig
@@ -38,6 +39,7 @@ from storage.log.results import (
 from storage.log.segments import Segments
 from storage.log.validator import Prepared, Rules, prepare
 from storage.producer.entry import ProducerEntry
+from storage.producer.verification import NO_TERMS, TransactionTerms, Verification
 from storage.segment.file_set import SegmentFiles
 from storage.segment.rolling import RollLimits
 from storage.segment.segment import Segment
@@ -159,6 +161,7 @@ class PartitionLog:
         *,
         origin: Origin = CLIENT,
         on_loop: bool = False,
+        terms: TransactionTerms = NO_TERMS,
     ) -> AppendResult:
         """Validate one batch, give it offsets and write it; the buffer is patched, and not kept.
 
@@ -166,7 +169,7 @@ class PartitionLog:
         `on_loop` NeedsWorker where the batch unfolds to too much: then prepare it in a worker.
         """
         prepared = prepare(records, self._rules, now_ms, origin, on_loop=on_loop)
-        return self.append_prepared(prepared, leader_epoch, now_ms)
+        return self.append_prepared(prepared, leader_epoch, now_ms, terms)
 
     def prepare(
         self, records: memoryview, now_ms: int, origin: Origin = CLIENT
@@ -175,7 +178,13 @@ class PartitionLog:
         rules = self._rules
         return lambda: prepare(records, rules, now_ms, origin)
 
-    def append_prepared(self, prepared: Prepared, leader_epoch: int, now_ms: int) -> AppendResult:
+    def append_prepared(
+        self,
+        prepared: Prepared,
+        leader_epoch: int,
+        now_ms: int,
+        terms: TransactionTerms = NO_TERMS,
+    ) -> AppendResult:
         """Give a validated batch offsets and write it.
 
         What leadership and validation said when it was prepared must still hold: the caller looks
@@ -194,6 +203,8 @@ class PartitionLog:
         jobs: Sequence[Job] = NO_JOBS
         segment = self.segments.active
         if segment.should_roll(size, max_timestamp, last_offset, now_ms, self.roll_limits):
+            if batch.producer_id >= 0:
+                appending.check_before_roll(self, batch, prepared.origin, terms)
             jobs = self.roll(now_ms, base_offset)
             segment = self.segments.active
         result = AppendResult(
@@ -208,12 +219,19 @@ class PartitionLog:
             segment.append(batch.view, last_offset, max_timestamp, last_offset)
             self.log_end_offset = last_offset + 1
         else:
-            appending.append_of_producer(self, segment, batch, prepared.origin, result)
+            appending.append_of_producer(self, segment, batch, prepared.origin, result, terms)
         if last_offset - self.flushed_end_offset >= self.flush_messages:
             jobs = (*jobs, *self.flusher.want(self.log_end_offset))
         if jobs:
             result.jobs = jobs
         return result
+
+    def start_verification(self, producer_id: int, asked: Verification) -> Verification | None:
+        """What an append has to present once the coordinator confirmed the transaction.
+
+        None where one of that epoch is open here: then nobody has to be asked.
+        """
+        return self.producers.start_verification(producer_id, asked)
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> AppendResult | None:
         """Write whole batches as the leader gave them; None where there is none.
@@ -355,9 +373,9 @@ class PartitionLog:
             return NO_JOBS
         active.on_become_inactive()
         self.producers.map_end_offset = start_offset
-        snapshot = self.producers.take_snapshot(sync=False)
+        self.producers.plan_snapshot()
         self.segments.add(self.new_segment(start_offset, now_ms))
-        self.flusher.names_changed(snapshot)
+        self.flusher.rolled(active)
         self._draw_roll_limits()
         logger.info("%s Rolled new log segment at offset %d", self.prefix, start_offset)
         return self.flusher.want(start_offset)
@@ -403,9 +421,8 @@ class PartitionLog:
     def seal(self, now_ms: int) -> Work | None:
         """Appends are over, works have ended: write snapshot and indexes; the work syncs them."""
         self.producers.map_end_offset = self.log_end_offset
-        snapshot = self.producers.take_snapshot(sync=False)
-        if snapshot is not None:
-            self.flusher.names_changed(snapshot)
+        if self.producers.plan_snapshot():
+            self.flusher.names_changed()
         for segment in self.segments:
             segment.close()
         self.flusher.in_flight = False
@@ -422,11 +439,12 @@ class PartitionLog:
         self.offline = True
 
     def fail(self) -> None:
-        """The log directory failed: no file is touched again."""
+        """The log directory failed, or the log is elsewhere: no file is touched again."""
         self.offline = True
         self.generation += 1
         for segment in self.segments:
-            segment.close_files()
+            with suppress(StorageError):
+                segment.close_files()
 
     def delete(self, directory: str) -> None:
         """The log is out of use and its directory has this name."""

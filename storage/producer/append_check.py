@@ -22,18 +22,11 @@ from protocol.records.batch import RecordBatch
 from protocol.records.control import EndTransactionMarker
 from storage.log.results import Origin
 from storage.producer.entry import NO_OFFSET, NO_PRODUCER_EPOCH, BatchMetadata, ProducerEntry
+from storage.producer.verification import Verification
 
 _LARGEST_SEQUENCE = 2**31 - 1
 _LARGEST_EPOCH = 2**15 - 1
 TRANSACTION_VERSION_2 = 2
-
-
-class Verification(NamedTuple):
-    """What is remembered of a transactional batch that had to be verified first."""
-
-    lowest_sequence: int
-    producer_epoch: int
-    supports_epoch_bump: bool
 
 
 class CompletedTransaction(NamedTuple):
@@ -69,6 +62,29 @@ class AppendContext(NamedTuple):
     entry: ProducerEntry | None
     verification: Verification | None = None
     transaction_version: int = 0
+
+
+def check_verified(
+    context: AppendContext, batch: RecordBatch, presented: Verification | None
+) -> None:
+    """Refuse a batch that would open a transaction nobody was asked about.
+
+    `context.verification` is the question under way; what the append presents must be that one.
+    Codes: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE.
+    """
+    entry = context.entry
+    if not batch.is_transactional or batch.is_control or context.origin == Origin.REPLICATION:
+        return
+    if entry is not None and entry.is_in_transaction(batch.producer_epoch):
+        return
+    if presented is not None and presented is context.verification:
+        return
+    _check_epoch(context, batch.producer_id, batch.producer_epoch, batch.base_offset)
+    raise KafkaError(
+        ErrorCode.INVALID_TXN_STATE,
+        f"Record was not part of an ongoing transaction of producer {batch.producer_id} in "
+        f"partition {context.topic_partition}",
+    )
 
 
 def check_data(context: AppendContext, batch: RecordBatch) -> ProducerUpdate:

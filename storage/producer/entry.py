@@ -13,6 +13,7 @@ NO_SEQUENCE = -1
 NO_OFFSET = -1
 NO_TIMESTAMP = -1
 NO_COORDINATOR_EPOCH = -1
+NO_SLOT = -1
 BATCHES_TO_RETAIN = 5
 _SEQUENCE_MASK = 2**31 - 1
 
@@ -37,7 +38,10 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerEntry:
-    """The state of one producer id. `last_timestamp` is that of its last batch or marker, ms."""
+    """The state of one producer id. `last_timestamp` is that of its last batch or marker, ms.
+
+    `slot` says which row of the snapshot's image is its own (`storage.producer.snapshot`).
+    """
 
     __slots__ = (
         "batches",
@@ -45,6 +49,7 @@ class ProducerEntry:
         "last_timestamp",
         "producer_epoch",
         "producer_id",
+        "slot",
         "transaction_first_offset",
     )
 
@@ -56,6 +61,7 @@ class ProducerEntry:
         self.coordinator_epoch = NO_COORDINATOR_EPOCH
         self.last_timestamp = NO_TIMESTAMP
         self.transaction_first_offset = NO_OFFSET
+        self.slot = NO_SLOT
 
     def __repr__(self) -> str:
         return (
@@ -72,6 +78,10 @@ class ProducerEntry:
     def last_offset(self) -> int:
         """Last data offset of the present epoch, -1 without one."""
         return self.batches[-1].last_offset if self.batches else NO_OFFSET
+
+    def is_in_transaction(self, producer_epoch: int) -> bool:
+        """Whether a transaction of this epoch is open."""
+        return self.transaction_first_offset != NO_OFFSET and self.producer_epoch == producer_epoch
 
     def duplicate_of(self, batch: RecordBatch) -> BatchMetadata | None:
         """The remembered batch this one repeats: same epoch, same first and last sequence."""

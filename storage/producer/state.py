@@ -8,7 +8,7 @@
 ```
 Changes come in two steps, so that nothing is remembered that was not written: `check` says what an
 append will change or refuses it, `apply` makes it so. Snapshots are files of the state at an
-offset; the state is always that of the newest usable snapshot plus the batches after it.
+offset; the state is always that of any usable snapshot plus the batches after it.
 Source: ProducerStateManager.java (4.3), KIP-98.
 """
 
@@ -26,18 +26,27 @@ from storage.producer.append_check import (
     AppendContext,
     CompletedTransaction,
     ProducerUpdate,
-    Verification,
     check_data,
     check_marker,
+    check_verified,
 )
 from storage.producer.entry import (
     NO_OFFSET,
     NO_PRODUCER_EPOCH,
+    NO_SLOT,
     NO_TIMESTAMP,
     BatchMetadata,
     ProducerEntry,
 )
-from storage.producer.snapshot import read_snapshot, write_snapshot
+from storage.producer.snapshot import (
+    SnapshotImage,
+    SnapshotWrite,
+    decode_snapshot,
+    encode_rows,
+    read_snapshot,
+    write_snapshot,
+)
+from storage.producer.verification import NO_TERMS, TransactionTerms, Verification, Verifications
 
 
 class ProducerState:
@@ -46,11 +55,14 @@ class ProducerState:
     __slots__ = (
         "_directory",
         "_disk",
+        "_image",
         "_open",
         "_producers",
         "_snapshots",
         "_topic_partition",
         "_unreplicated",
+        "_unwritten",
+        "_verifications",
         "last_snapshot_offset",
         "map_end_offset",
     )
@@ -67,6 +79,9 @@ class ProducerState:
         self._directory = directory
         self._topic_partition = topic_partition
         self._producers: dict[int, ProducerEntry] = {}
+        self._image = SnapshotImage()
+        self._unwritten: dict[int, bytes] = {}
+        self._verifications = Verifications()
         self._open: dict[int, int] = {}
         self._unreplicated: dict[int, int] = {}
         self._snapshots = sorted(snapshot_offsets)
@@ -95,18 +110,25 @@ class ProducerState:
         self,
         batch: RecordBatch,
         origin: Origin,
+        terms: TransactionTerms = NO_TERMS,
         *,
-        verification: Verification | None = None,
-        transaction_version: int = 0,
+        must_be_verified: bool = False,
     ) -> ProducerUpdate:
         """What appending a batch with a producer id, offsets assigned, will change.
 
         KafkaError, as `storage.producer.append_check` says, if it may not be appended.
         """
-        entry = self._producers.get(batch.producer_id)
+        producer_id = batch.producer_id
+        entry = self._producers.get(producer_id)
         context = AppendContext(
-            self._topic_partition, origin, entry, verification, transaction_version
+            self._topic_partition,
+            origin,
+            entry,
+            self._verifications.get(producer_id),
+            terms.transaction_version,
         )
+        if must_be_verified:
+            check_verified(context, batch, terms.verification)
         if not batch.is_control:
             return check_data(context, batch)
         marker = parse_end_transaction_marker(batch)
@@ -136,19 +158,35 @@ class ProducerState:
         if update.coordinator_epoch is not None:
             entry.coordinator_epoch = update.coordinator_epoch
             entry.transaction_first_offset = NO_OFFSET
+        self._image.put(entry)
+
+    def start_verification(self, producer_id: int, asked: Verification) -> Verification | None:
+        """What an append must present after the coordinator said yes.
+
+        None where a transaction of that epoch is open already: then there is nothing to ask.
+        """
+        entry = self._producers.get(producer_id)
+        if entry is not None and entry.is_in_transaction(asked.producer_epoch):
+            return None
+        return self._verifications.start(producer_id, asked)
+
+    def end_verification(self, producer_id: int) -> None:
+        """A transactional batch or a marker of the producer is in the log."""
+        self._verifications.end(producer_id)
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers that wrote nothing for so long and have no open transaction; how many.
 
         Time counts from the last batch's or marker's own timestamp.
         """
+        self._verifications.remove_expired(now_ms, expiration_ms)
         expired = [
             entry.producer_id
             for entry in self._producers.values()
             if _is_expired(entry, now_ms, expiration_ms)
         ]
         for producer_id in expired:
-            del self._producers[producer_id]
+            self._image.drop(self._producers.pop(producer_id))
         return len(expired)
 
     # Transactions.
@@ -213,8 +251,8 @@ class ProducerState:
             first: last for first, last in self._unreplicated.items() if last < log_end_offset
         }
         self._forget_all()
-        self._unreplicated = unreplicated
         self._load(log_start_offset, now_ms, expiration_ms)
+        self._unreplicated = unreplicated
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget all producers and delete all snapshots: the log begins anew at offset."""
@@ -227,6 +265,7 @@ class ProducerState:
     def adopt(self, other: "ProducerState") -> None:
         """Know of all producers what the state of another copy of this log knows."""
         self._producers = other._producers
+        self._image = other._image
         self._open = other._open
         self._unreplicated = other._unreplicated
 
@@ -234,8 +273,12 @@ class ProducerState:
         """The log's directory has another name now."""
         self._directory = directory
 
+    def _forget_producers(self) -> None:
+        self._producers = {}
+        self._image = SnapshotImage()
+
     def _forget_all(self) -> None:
-        self._producers.clear()
+        self._forget_producers()
         self._open.clear()
         self._unreplicated.clear()
 
@@ -243,7 +286,7 @@ class ProducerState:
         while self._snapshots:
             offset = self._snapshots[-1]
             try:
-                entries = read_snapshot(self._disk, self.snapshot_path(offset))
+                entries = self._read(offset)
             except CorruptFileError:
                 self.delete_snapshot(offset)
                 continue
@@ -259,7 +302,11 @@ class ProducerState:
 
         Which transactions are not replicated yet no snapshot says: that stays as it is.
         """
-        self._producers = {entry.producer_id: entry for entry in entries}
+        self._forget_producers()
+        for entry in entries:
+            entry.slot = NO_SLOT
+            self._producers[entry.producer_id] = entry
+            self._image.put(entry)
         self._open = {
             entry.transaction_first_offset: entry.producer_id
             for entry in sorted(
@@ -271,6 +318,15 @@ class ProducerState:
 
     # Snapshots.
 
+    def _read(self, offset: int) -> list[ProducerEntry]:
+        path = self.snapshot_path(offset)
+        rows = self._unwritten.get(offset)
+        if rows is not None:
+            return decode_snapshot(path, encode_rows(rows))
+        if not self._disk.exists(path):
+            raise CorruptFileError(path, "it was never written")
+        return read_snapshot(self._disk, path)
+
     @property
     def snapshot_offsets(self) -> list[int]:
         """Offsets of the snapshots there are, ascending."""
@@ -280,8 +336,46 @@ class ProducerState:
         """Where the snapshot at an offset is."""
         return filenames.segment_path(self._directory, offset, filenames.SNAPSHOT)
 
+    def plan_snapshot(self) -> bool:
+        """Have the state at `map_end_offset` written by a worker; not if the last is as new.
+
+        Takes a copy of the rows, and touches no file.
+        """
+        offset = self.map_end_offset
+        if offset <= self.last_snapshot_offset:
+            return False
+        self._unwritten[offset] = self._image.copy()
+        self._took_snapshot(offset)
+        return True
+
+    @property
+    def owes_snapshots(self) -> bool:
+        """Whether snapshots were planned that no worker was given yet."""
+        return bool(self._unwritten)
+
+    def snapshot_writes(self) -> list[SnapshotWrite]:
+        """What a worker has to run for the snapshots planned; their names are then to be synced.
+
+        One for which there is no descriptor now is left for the next time.
+        """
+        works: list[SnapshotWrite] = []
+        for offset, rows in list(self._unwritten.items()):
+            try:
+                works.append(SnapshotWrite(self._disk, self.snapshot_path(offset), rows))
+            except OSError:
+                break
+            del self._unwritten[offset]
+        return works
+
+    def _took_snapshot(self, offset: int) -> None:
+        if offset not in self._snapshots:
+            insort(self._snapshots, offset)
+        self.last_snapshot_offset = offset
+
     def take_snapshot(self, *, sync: bool) -> str | None:
         """Write the state at `map_end_offset`; its path, None if the last one is not older.
+
+        For whoever is in a worker already.
 
         Without sync the path must be given to `sync_snapshot`, in a worker, before the recovery
         point passes the offset.
@@ -290,16 +384,15 @@ class ProducerState:
         if offset <= self.last_snapshot_offset:
             return None
         path = self.snapshot_path(offset)
-        write_snapshot(self._disk, path, self._producers.values(), sync=sync)
-        if offset not in self._snapshots:
-            insort(self._snapshots, offset)
-        self.last_snapshot_offset = offset
+        write_snapshot(self._disk, path, self._image.copy(), sync=sync)
+        self._took_snapshot(offset)
         return path
 
     def delete_snapshot(self, offset: int) -> None:
         """Remove one snapshot, if it is there."""
         if offset in self._snapshots:
             self._snapshots.remove(offset)
+            self._unwritten.pop(offset, None)
             path = self.snapshot_path(offset)
             if self._disk.exists(path):
                 self._disk.unlink(path)
@@ -314,6 +407,7 @@ class ProducerState:
         if offset not in self._snapshots:
             return None
         self._snapshots.remove(offset)
+        self._unwritten.pop(offset, None)
         source = self.snapshot_path(offset)
         if not self._disk.exists(source):
             return None

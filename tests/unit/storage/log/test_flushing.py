@@ -10,6 +10,7 @@ from storage.log.flushing import FLUSH_LOG
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, START_MS, TOPIC_ID, LogHarness
 from tests.support.record_batches import batch_at
+from tests.support.transactions import TransactionalProducer, read_committed
 
 
 def test_a_first_flush_makes_everything_durable_names_included() -> None:
@@ -124,3 +125,101 @@ def test_closing_syncs_its_snapshot_though_every_record_is_flushed() -> None:
     entry = LogHarness(disk).log.producers.get(7)
     assert entry is not None
     assert entry.last_sequence == 0
+
+
+def test_a_segment_sealed_after_all_its_records_were_flushed_is_synced_as_sealed() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    harness.flush()
+    harness.run(harness.log.roll(START_MS))
+    harness.checkpoint()
+    disk.power_cut()
+    again = LogHarness(disk)
+    assert again.log.segments.first.largest_timestamp() == START_MS
+    assert again.log.offset_for_timestamp(START_MS) is not None
+
+
+def test_a_sealed_segment_that_is_gone_again_is_not_synced() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    later = harness.log.roll(START_MS)
+    cut = harness.log.truncate_fully_and_start_at(7, START_MS)
+    harness.run([*later, *cut])
+    assert harness.log.flushed_end_offset == harness.log.log_end_offset == 7
+    assert disk.open_count == 1
+
+
+def test_the_first_aborted_transaction_of_a_segment_survives_a_power_cut() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    harness.flush()
+    producer = TransactionalProducer(7)
+    producer.append(harness, [b"never"])
+    producer.end(harness, commit=False)
+    harness.flush()
+    harness.checkpoint()
+    harness.log.update_high_watermark(3)
+    harness.checkpoint()
+    disk.power_cut()
+    again = LogHarness(disk)
+    assert again.log.segments.first.transaction_index.entries()
+    assert read_committed(again.log, 0) == [(0, b"x")]
+
+
+def test_a_clean_shutdown_vouches_for_its_snapshot() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    TransactionalProducer(7).append(harness, [b"open"])
+    harness.flush()
+    harness.log.update_high_watermark(1)
+    harness.close()
+    disk.power_cut()
+    again = LogHarness(disk)
+    assert again.report.recovered == 0
+    assert again.log.last_stable_offset == 0
+    assert [entry.producer_id for entry in again.log.active_producers()] == [7]
+
+
+def test_a_roll_that_dies_before_its_snapshot_is_written_forgets_no_producer() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    TransactionalProducer(7).append(harness, [b"open"])
+    harness.flush()
+    harness.checkpoint()
+    harness.log.roll(START_MS)
+    assert not disk.exists(harness.log.producers.snapshot_path(1))
+    disk.restart()
+    again = LogHarness(disk)
+    assert [entry.transaction_first_offset for entry in again.log.active_producers()] == [0]
+
+
+def test_a_snapshot_without_a_descriptor_is_written_by_a_later_flush() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    TransactionalProducer(7).append(harness, [b"open"])
+    jobs = harness.log.roll(START_MS)
+    disk.fail("open", errno.EMFILE, path_ends=".snapshot")
+    harness.run(jobs)
+    assert harness.log.flushed_end_offset == 1
+    path = harness.log.producers.snapshot_path(1)
+    assert not disk.exists(path)
+    harness.flush()
+    assert disk.exists(path)
+
+
+def test_what_a_failed_flush_still_held_is_given_back() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk, LogConfig(segment_bytes=150))
+    for _ in range(3):
+        record = batch_at(0, value=b"x" * 60)
+        harness.log.append_as_leader(memoryview(record.view), 0, START_MS)
+    before = disk.open_count
+    work = harness.log.plan_flush(START_MS)
+    assert work is not None
+    disk.fail("fsync", errno.EIO)
+    with pytest.raises(StorageError):
+        work.work()
+    assert disk.open_count <= before

@@ -10,11 +10,11 @@ from storage.producer.append_check import (
     AppendContext,
     CompletedTransaction,
     ProducerUpdate,
-    Verification,
     check_data,
     check_marker,
 )
 from storage.producer.entry import BatchMetadata, ProducerEntry
+from storage.producer.verification import Verification
 from tests.support.record_batches import batch_at, marker_at
 
 TP = TopicPartition("t", 0)
@@ -139,7 +139,7 @@ def test_verified_batches_do_not_overtake_the_first_one_seen() -> None:
     seen = Verification(lowest_sequence=4, producer_epoch=3, supports_epoch_bump=False)
     assert data(None, 5, verification=seen) == OUT_OF_ORDER
     assert isinstance(data(None, 4, verification=seen), ProducerUpdate)
-    bumped = seen._replace(supports_epoch_bump=True)
+    bumped = Verification(lowest_sequence=4, producer_epoch=3, supports_epoch_bump=True)
     assert data(None, 4, verification=bumped) == OUT_OF_ORDER
     assert isinstance(data(None, 0, verification=bumped), ProducerUpdate)
 
