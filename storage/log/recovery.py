@@ -327,7 +327,8 @@ class _Loader:
             looked_at = range(suspect)
         for slot, segment in enumerate(segments):
             is_whole = segment.base_offset not in unindexed or (slot == last and not segment.size)
-            if not is_whole or (slot in looked_at and not self._has_sound_indexes(segment)):
+            looked = slot in looked_at and segment.size
+            if not is_whole or (looked and not self._has_sound_indexes(segment)):
                 return slot if suspect is None else min(slot, suspect)
         return suspect
 

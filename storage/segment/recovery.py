@@ -41,7 +41,12 @@ class Promise(NamedTuple):
     clean: bool
     end_offset: int
     reached: int = 0
-    is_last: bool = False
+    is_last: bool = True
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether a next start will not read the segment: the one after it was promised too."""
+        return not self.is_last and self.reached <= self.end_offset
 
 
 NOTHING_PROMISED: Final = Promise(False, 0)
@@ -107,7 +112,7 @@ def recover_segment(
             disk.truncate(fd, end)
     finally:
         disk.close(fd)
-    segment.finish_recovery(rebuild.aborted, vouched=segment.next_offset <= promise.end_offset)
+    segment.finish_recovery(rebuild.aborted, vouched=promise.is_trusted)
     if is_padding:
         return Recovery(end, 0, segment.next_offset, rebuild.batches, None)
     return Recovery(end, length - end, segment.next_offset, rebuild.batches, reason)

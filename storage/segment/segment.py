@@ -16,6 +16,7 @@ of their own and may run in a worker while nobody else uses the segment.
 Source: LogSegment.java (4.3).
 """
 
+import logging
 from collections.abc import Sequence
 from struct import Struct
 
@@ -31,6 +32,8 @@ from storage.segment.rolling import RollLimits, roll_reason
 from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 from storage.segment.time_index import NO_TIMESTAMP
 from storage.segment.transaction_index import AbortedEntry
+
+logger = logging.getLogger(__name__)
 
 _BASE_OFFSET = Struct(">q").unpack_from
 
@@ -235,7 +238,25 @@ class Segment(SegmentReader):
 
     def _load_max_timestamp(self) -> None:
         if self._max_timestamp == UNKNOWN and not self._prepared and self.size:
-            self._max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
+            timestamp, offset = self.time_index.last_entry
+            if timestamp != NO_TIMESTAMP and not self._has_time(timestamp, offset):
+                logger.warning(
+                    "The last entry of %s, timestamp %d at offset %d, is not true of the log: "
+                    "reading its batches",
+                    self.time_index.path,
+                    timestamp,
+                    offset,
+                )
+                timestamp, offset = self._latest_batch()
+            self._max_timestamp, self._offset_of_max_timestamp = timestamp, offset
+
+    def _latest_batch(self) -> tuple[int, int]:
+        """Greatest timestamp and the last offset of the batch that has it, by all batches."""
+        found = NO_TIMESTAMP, self.base_offset
+        for header in self._headers_of(self._log.open(), 0):
+            if header.max_timestamp > found[0]:
+                found = header.max_timestamp, header.last_offset
+        return found
 
     @property
     def max_timestamp_so_far(self) -> int:
@@ -341,12 +362,12 @@ class Segment(SegmentReader):
         """
         return self._files.flush_work()
 
-    def sanity_check(self) -> bool:
-        """Whether the index files are there; if not, the segment must be recovered.
+    def sanity_check(self) -> None:
+        """CorruptFileError if an index file was missing, or cannot be this segment's.
 
-        CorruptFileError for one that cannot be this segment's.
+        Then the segment must be recovered.
         """
-        return self._files.sanity_check(self.size)
+        self._files.sanity_check(self.size)
 
     def trim_preallocated(self, size: int) -> None:
         """End the file at its last batch, after which it holds zeros only."""

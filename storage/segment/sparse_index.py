@@ -32,6 +32,7 @@ class SparseIndex:
     __slots__ = (
         "_disk",
         "_file",
+        "_found_bytes",
         "_last",
         "_replacing",
         "_stored",
@@ -56,7 +57,8 @@ class SparseIndex:
         self._tail = bytearray()
         self._last: tuple[int, int] | None = None
         self._replacing = False
-        self._stored = disk.file_size(path) // self.layout.size if disk.exists(path) else 0
+        self._found_bytes = disk.file_size(path) if disk.exists(path) else None
+        self._stored = (self._found_bytes or 0) // self.layout.size
         self.base_offset = base_offset
         self.max_entries = max_bytes // self.layout.size
 
@@ -143,6 +145,7 @@ class SparseIndex:
             finally:
                 self._disk.close(fd)
             self._stored = self.count
+            self._found_bytes = self._stored * self.layout.size
             self._tail = bytearray()
             self._replacing = False
 
@@ -175,12 +178,15 @@ class SparseIndex:
         self._replacing = True
 
     def sanity_check(self) -> None:
-        """CorruptFileError if the file cannot be such an index."""
-        size = self._disk.file_size(self.path)
+        """CorruptFileError if the file that was found is missing or cannot be such an index."""
+        size = self._found_bytes
+        if size is None:
+            raise CorruptFileError(self.path, "is missing")
         if size % self.layout.size:
             raise CorruptFileError(self.path, f"{size} bytes are no whole number of entries")
-        if self.count:
-            first, last = self.raw_entry(0), self.raw_entry(self.count - 1)
+        last = self.raw_last()
+        if last is not None:
+            first = self.raw_entry(0) if self.count > 1 else last
             if first[0] > last[0] or first[1] > last[1] or first[self.offset_field] < 0:
                 raise CorruptFileError(self.path, f"entries go back from {first} to {last}")
 

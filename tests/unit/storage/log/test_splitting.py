@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from config.topic_config import LogConfig
 from protocol.records.builder import build_batch
 from storage.audit import audit_log_dir
 from storage.log.splitting import split_overflowed
@@ -12,6 +13,8 @@ from storage.log.tidying import tidy
 from tests.support.fault_disk import Crash, FaultDisk
 from tests.support.log_harness import LOG_DIR, LogHarness, records
 
+COMPACTED = LogConfig(compact=True, delete=False)
+"""Where offsets are missing: elsewhere that means records are lost."""
 FAR = 2**31 + 5
 VALUES = [(0, b"a"), (1, b"b"), (FAR, b"c"), (FAR + 1, b"d"), (3 * FAR, b"e")]
 DIRECTORY = f"{LOG_DIR}/orders-0"
@@ -55,7 +58,7 @@ def test_each_part_holds_what_fits_and_the_rest_goes_with_the_last() -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_an_overflowed_segment_is_split_when_its_log_is_loaded(clean: bool) -> None:
-    harness = LogHarness(written(clean=clean))
+    harness = LogHarness(written(clean=clean), COMPACTED)
     assert harness.content() == [*VALUES, (4 * FAR, b"f")]
     assert [segment.base_offset for segment in harness.log.segments] == [
         0,
@@ -71,14 +74,14 @@ def test_a_split_stopped_at_any_change_loses_and_repeats_nothing(power_cut: bool
         disk = written(clean=False)
         disk.crash_at(change)
         with contextlib.suppress(Crash):
-            LogHarness(disk)
+            LogHarness(disk, COMPACTED)
             return
         if power_cut:
             disk.power_cut(random.Random(change))
         else:
             disk.restart()
-        assert LogHarness(disk).content() == [*VALUES, (4 * FAR, b"f")], change
+        assert LogHarness(disk, COMPACTED).content() == [*VALUES, (4 * FAR, b"f")], change
         disk.restart()
-        assert LogHarness(disk).content() == [*VALUES, (4 * FAR, b"f")], change
+        assert LogHarness(disk, COMPACTED).content() == [*VALUES, (4 * FAR, b"f")], change
         assert audit_log_dir(disk, LOG_DIR) == [], change
     raise AssertionError("never came to its end")
