@@ -141,10 +141,16 @@ class SegmentReader:
     def fetch_upper_bound_offset(self, position: int, nbytes: int) -> int | None:
         """An offset no record of [position, position + nbytes) reaches; None if the index has none.
 
-        The first indexed batch that starts at or after their end: how far to look for aborted
-        transactions.
+        The first indexed batch that starts at or after their end, if it is one: how far to look for
+        aborted transactions. Too far costs little, too near shows readers what was aborted.
         """
-        return self.offset_index.first_at_or_after_position(position + nbytes)
+        end = position + nbytes
+        offset = self.offset_index.first_at_or_after_position(end)
+        if offset is None:
+            return None
+        place = self.offset_index.lookup(offset)
+        first = next(self._headers_near(self._log.open(), place), None)
+        return offset if first is not None and first.position == place[1] >= end else None
 
     def find_offset_by_timestamp(self, timestamp: int, start_offset: int) -> FoundByTime | None:
         """(timestamp, offset, leader epoch) of the first record at or after both; None if none."""
@@ -154,7 +160,9 @@ class SegmentReader:
 
     def plan_time_search(self, timestamp: int, start_offset: int) -> TimeSearch:
         """The search for the first record at or after both; to be released."""
-        _, indexed_offset = self.time_index.lookup(timestamp)
+        indexed_time, indexed_offset = self.time_index.lookup(timestamp)
+        if indexed_offset > start_offset and not self._has_time(indexed_time, indexed_offset):
+            indexed_offset = self.base_offset
         position = self._position_near(max(indexed_offset, start_offset))
         place = self._log.slice(position, self.size - position)
         return TimeSearch(self._disk, place, timestamp, start_offset)
@@ -207,6 +215,17 @@ class SegmentReader:
         for header in self._headers_near(self._log.open(), place):
             return header.position
         return 0
+
+    def _has_time(self, timestamp: int, offset: int) -> bool:
+        """Whether the batch that holds an offset has this greatest timestamp.
+
+        A time index is no more to be trusted without the batch it means than an offset index.
+        """
+        place = self.offset_index.lookup(offset)
+        for header in self._headers_near(self._log.open(), place):
+            if header.last_offset >= offset:
+                return header.base_offset <= offset and header.max_timestamp == timestamp
+        return False
 
     def _headers_near(self, fd: int, place: tuple[int, int]) -> Iterator[BatchHeader]:
         """Headers from the place of an index entry on, (offset, position).
