@@ -1,0 +1,1 @@
+"""Consumer groups: what a partition of `__consumer_offsets` knows of them, and decides."""
