@@ -12,7 +12,10 @@ of the directory that holds it.
 import errno
 import fcntl
 import os
+import stat
 from typing import Protocol
+
+_NOTHING_THERE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 
 
 class DirectoryLock(Protocol):
@@ -59,7 +62,7 @@ class Disk(Protocol):
         """Create or replace a file's content in place; with sync its bytes are durable after."""
 
     def exists(self, path: str) -> bool:
-        """Whether anything has this name."""
+        """Whether anything has this name; an error where the drive does not say."""
 
     def isdir(self, path: str) -> bool:
         """Whether a directory has this name."""
@@ -102,6 +105,20 @@ class Disk(Protocol):
 
     def lock(self, path: str) -> DirectoryLock:
         """Lock a file, made if missing; BlockingIOError when another holder has it."""
+
+
+def _mode_of(path: str) -> int | None:
+    """Type and permissions of what has a name; None where nothing has, or a link leads nowhere.
+
+    `os.path.exists` answers no where the drive fails: a checkpoint that cannot be read would count
+    as one that never was written.
+    """
+    try:
+        return os.stat(path).st_mode
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
+            return None
+        raise
 
 
 class _FileLock:
@@ -208,11 +225,12 @@ class OsDisk:
 
     def exists(self, path: str) -> bool:
         """Ask stat."""
-        return os.path.exists(path)
+        return _mode_of(path) is not None
 
     def isdir(self, path: str) -> bool:
         """Ask stat."""
-        return os.path.isdir(path)
+        mode = _mode_of(path)
+        return mode is not None and stat.S_ISDIR(mode)
 
     def listdir(self, path: str) -> list[str]:
         """Names without . and .."""

@@ -2,9 +2,9 @@
 
 Whoever works in a log directory is given a `LogDirDisk` bound to it, which is a `Disk` like the
 one it wraps: code below sees StorageError, naming the directory that has to go offline, and code
-above never has to guess where an OSError came from. What is only a question (`exists`, `isdir`) or
-a refusal (`BlockingIOError` of `lock`) stays as it is; running out of descriptors says nothing
-about the drive and stays an OSError too, so that `FilePool` can make room and try again.
+above never has to guess where an OSError came from. A refusal (`BlockingIOError` of `lock`) stays
+as it is; running out of descriptors says nothing about the drive and stays an OSError too, so that
+`FilePool` can make room and try again.
 """
 
 import errno
@@ -109,11 +109,17 @@ class LogDirDisk:
 
     def exists(self, path: str) -> bool:
         """Whether anything has this name."""
-        return self._disk.exists(path)
+        try:
+            return self._disk.exists(path)
+        except OSError as error:
+            self._failed(f"looking for {path}", error)
 
     def isdir(self, path: str) -> bool:
         """Whether a directory has this name."""
-        return self._disk.isdir(path)
+        try:
+            return self._disk.isdir(path)
+        except OSError as error:
+            self._failed(f"looking for {path}", error)
 
     def listdir(self, path: str) -> list[str]:
         """Names in a directory."""

@@ -179,6 +179,20 @@ def test_removing_a_tree_does_not_follow_links(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "kept" / "file").exists()
 
 
+def test_what_leads_nowhere_is_not_there_and_what_cannot_be_asked_is_an_error(
+    tmp_path: pathlib.Path,
+) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "none")
+    (tmp_path / "file").touch()
+    disk = OsDisk()
+    for name in ("circle", "nowhere", "file/below"):
+        assert not disk.exists(str(tmp_path / name))
+        assert not disk.isdir(str(tmp_path / name))
+    with pytest.raises(OSError, match="too long"):
+        disk.exists(str(tmp_path / ("x" * 300)))
+
+
 def test_locking_fails_for_other_reasons_as_itself(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

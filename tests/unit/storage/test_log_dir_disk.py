@@ -53,6 +53,15 @@ def test_a_failing_call_takes_the_directory_offline(name: str, fault: FaultDisk)
     assert isinstance(raised.value.cause, OSError)
 
 
+@pytest.mark.parametrize("name", ["exists", "isdir"])
+def test_a_drive_that_does_not_say_whether_a_file_is_there_does_too(
+    name: str, fault: FaultDisk
+) -> None:
+    fault.fail_call(1, errno.EIO)
+    with pytest.raises(StorageError, match="looking for /d/file"):
+        getattr(LogDirDisk(fault, "/d"), name)("/d/file")
+
+
 def test_a_failing_usage_does_too(fault: FaultDisk) -> None:
     fault.fail("usage", errno.EIO)
     with pytest.raises(StorageError):
