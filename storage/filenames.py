@@ -8,7 +8,7 @@
 <log.dir>/<topic>-<partition>.<32 hex>-stray/        metadata does not know it
     00000000000000000000.log  .index  .timeindex  .txnindex     base offset, 20 digits
     00000000000000000000.snapshot                    producers up to that offset, exclusive
-    leader-epoch-checkpoint   partition.metadata   newer-than-checkpoints
+    leader-epoch-checkpoint   partition.metadata   newer-than-checkpoints   moved-from
     suffixes: .deleted  .cleaned  .swap
 ```
 Directory names are read from the right, because a topic may hold `-` and `.`. Those of deletion
@@ -35,6 +35,7 @@ CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 META_PROPERTIES_FILE = "meta.properties"
 PARTITION_METADATA_FILE = "partition.metadata"
 NEWER_THAN_CHECKPOINTS = "newer-than-checkpoints"
+MOVED_FROM = "moved-from"
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"

@@ -11,7 +11,7 @@ Source: LogManager.scala (lockLogDirs, loadLogs), OffsetCheckpointFile.java.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from protocol.model import TopicPartition
@@ -59,6 +59,7 @@ class Discovery(NamedTuple):
     """Names found in a log directory, each list sorted."""
 
     live: list[tuple[TopicPartition, str]]
+    futures: list[tuple[TopicPartition, str]]
     deleted: list[str]
     other: list[str]
 
@@ -127,22 +128,21 @@ class LogDirectory:
 
     def discover(self) -> Discovery:
         """What the directory holds by its names."""
-        live, deleted, other = [], [], []
+        found = Discovery([], [], [], [])
         for name in sorted(self.disk.listdir(self.path)):
             parsed = parse_partition_directory_name(name)
             if parsed is None or not self.disk.isdir(f"{self.path}/{name}"):
                 continue
+            partition = TopicPartition(parsed.topic, parsed.partition)
             if parsed.state == LIVE:
-                live.append((TopicPartition(parsed.topic, parsed.partition), name))
+                found.live.append((partition, name))
+            elif parsed.state == FUTURE:
+                found.futures.append((partition, name))
             elif parsed.state == DELETE:
-                deleted.append(name)
+                found.deleted.append(name)
             else:
-                if parsed.state == FUTURE:
-                    logger.warning(
-                        "Left as it is: %s/%s, a move between directories", self.path, name
-                    )
-                other.append(name)
-        return Discovery(live, deleted, other)
+                found.other.append(name)
+        return found
 
     def read_checkpoint(self, file: OffsetCheckpoint) -> dict[TopicPartition, int]:
         """A checkpoint's offsets; a damaged file counts as empty, with a warning."""
@@ -172,13 +172,3 @@ class LogDirectory:
             return self.disk.usage(self.path)
         except StorageError:
             return -1, -1
-
-
-def least_loaded(directories: Sequence[LogDirectory], counts: Mapping[str, int]) -> LogDirectory:
-    """The online directory with the fewest logs, the first named winning; StorageError if all are
-    offline.
-    """
-    online = [directory for directory in directories if not directory.offline]
-    if not online:
-        raise StorageError(directories[0].path, "No log directory is online")
-    return min(online, key=lambda directory: counts.get(directory.path, 0))

@@ -23,7 +23,8 @@ from storage.jobs import NO_DELAY_MS, Job, OnLoopWork, PeriodicJob, Plan, Work
 from storage.log.deletion import MOST_SEGMENTS
 from storage.log.partition_log import PartitionLog
 from storage.log_directory import LogDirectory, Offsets
-from storage.log_manager import DELETE_LOGS, LogManager
+from storage.log_manager import LogManager
+from storage.pending_deletions import DELETE_LOGS
 
 logger = logging.getLogger(__name__)
 

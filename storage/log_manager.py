@@ -3,6 +3,7 @@
 Start:   `load_tasks()` lists one task a partition directory, `finish_load()` takes the logs in.
          The tasks are independent and may run in several threads; nothing else runs meanwhile.
 Running: `get()`, `get_or_create()`, `delete_async()`; `storage.log_jobs` lists the periodic work.
+Moving:  `create_future()`, `replace_current_with_future()`: see `storage.moving`.
 Failure: `fail_dir()` takes a directory and its logs offline until the process ends.
          An interrupted start ends in `abandon_load()` instead.
 Stop:    `close()` flushes and closes every log, writes checkpoints and clean-shutdown marks.
@@ -20,6 +21,7 @@ from typing import NamedTuple
 from config.topic_config import LogConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.model import ZERO_TOPIC_ID, TopicPartition, topic_id_to_text
+from storage.damaged_logs import DamagedLogs
 from storage.errors import CorruptFileError, StorageError
 from storage.filenames import (
     DELETE,
@@ -28,25 +30,29 @@ from storage.filenames import (
     marked_directory_name,
     partition_directory_name,
 )
+from storage.future_logs import FutureLog, FutureLogs
 from storage.jobs import NO_DELAY_MS, Job, OffLoopWork, OnLoopWork, Work
 from storage.log.environment import LogEnvironment, LogIdentity
 from storage.log.partition_log import PartitionLog
 from storage.log.recovery import create_log
-from storage.log_directory import LogDirectory, Offsets, least_loaded
+from storage.log_directory import LogDirectory, Offsets
 from storage.log_dirs import UNKNOWN_BROKER_EPOCH
 from storage.log_loading import (
     ConfigOfTopic,
     ExpectedTopicId,
+    LoadReport,
     LoadTask,
     UnservedDirectory,
     survey,
 )
+from storage.moving.swapping import Retirement, swap
 from storage.partition_metadata import encode_partition_metadata, read_topic_id
+from storage.pending_deletions import DELETE_LOGS, PendingDeletions
+from storage.placement import Placement
 from storage.reused_names import ReusedNames, remove_mark
 
 logger = logging.getLogger(__name__)
 
-DELETE_LOGS = "kafka-delete-logs"
 REUSED_NAMES = "reused-names"
 FLUSHED_AT_ONCE = 32
 
@@ -64,28 +70,22 @@ class LogDirState(NamedTuple):
     total_bytes: int
     usable_bytes: int
     offline: bool
-
-
-class LoadReport(NamedTuple):
-    """What a start found. `offline` lists the directories that failed."""
-
-    loaded: int
-    recovered: int
-    unserved: list[UnservedDirectory]
-    offline: list[str]
+    cordoned: bool
 
 
 class LogManager:
     """The logs of this broker."""
 
     __slots__ = (
-        "_counts",
         "_environment",
         "_kept_offsets",
         "_logs",
-        "_pending_deletions",
         "_unserved",
+        "damaged",
+        "deletions",
         "directories",
+        "futures",
+        "placement",
         "reused_names",
     )
 
@@ -94,11 +94,13 @@ class LogManager:
         self.directories = {directory.path: directory for directory in directories}
         self._environment = environment
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._counts = {directory.path: 0 for directory in directories}
-        self._pending_deletions: dict[str, tuple[LogDirectory, int]] = {}
+        self.placement = Placement(directories)
+        self.deletions = PendingDeletions()
         self._kept_offsets: dict[str, Sequence[dict[TopicPartition, int]]] = {}
         self._unserved: list[UnservedDirectory] = []
+        self.damaged = DamagedLogs()
         self.reused_names = ReusedNames()
+        self.futures = FutureLogs(environment, self.placement, self.deletions, self.reused_names)
 
     # Start.
 
@@ -127,29 +129,47 @@ class LogManager:
             self._kept_offsets[directory.path] = found.kept_offsets
             self.reused_names.doubt(directory.path, found.doubted)
             for name in found.deleted:
-                self._pending_deletions[f"{directory.path}/{name}"] = (directory, now_ms)
-        return tasks
+                self.deletions.add(directory, f"{directory.path}/{name}", now_ms)
+        return self._without_moved(tasks, now_ms)
+
+    def _without_moved(self, tasks: list[LoadTask], now_ms: int) -> list[LoadTask]:
+        """The tasks but for replicas that a move left behind."""
+        settled = self.futures.settle(tasks, list(self.directories.values()), now_ms)
+        self._unserved += settled.left
+        for error in settled.errors:
+            self._go_offline(self.directories[error.directory], error)
+        return settled.tasks
 
     def finish_load(self, tasks: Iterable[LoadTask]) -> LoadReport:
         """Take in what the tasks loaded; a log found in two directories is a KafkaError."""
         recovered = 0
-        for task in tasks:
+        for task in sorted(tasks, key=lambda task: task.is_future):
             partition, directory = task.identity.topic_partition, task.directory
             if task.error is not None:
                 self._go_offline(directory, task.error)
+            elif task.damage is not None and task.is_future:
+                self.futures.damaged(task, task.damage)
+            elif task.damage is not None:
+                self.damaged.add(task.identity, task.damage)
+                task.checkpoints.keep(partition, self._kept_offsets[directory.path])
             elif not directory.offline:
-                if partition in self._logs:
+                if partition in self._logs and not task.is_future:
                     raise KafkaError(
                         ErrorCode.KAFKA_STORAGE_ERROR,
                         f"Duplicate log directories found: {task.identity.directory}, "
                         f"{self._logs[partition].directory}",
                     )
-                self._add(task.log())
+                if task.is_future:
+                    self.futures.loaded(task, self._logs.get(partition))
+                else:
+                    self._add(task.log())
                 recovered += task.recovers
         for directory in self.directories.values():
-            directory.loaded = not directory.offline
+            directory.loaded = not (directory.offline or self.damaged.lie_in(directory.path))
         offline = [path for path, directory in self.directories.items() if directory.offline]
-        return LoadReport(len(self._logs), recovered, list(self._unserved), offline)
+        return LoadReport(
+            len(self._logs), recovered, list(self._unserved), offline, self.damaged.all()
+        )
 
     def abandon_load(self, tasks: Iterable[LoadTask]) -> None:
         """Give the directories up before all their logs are loaded.
@@ -174,12 +194,19 @@ class LogManager:
         return list(self._logs.values())
 
     def get_or_create(
-        self, partition: TopicPartition, topic_id: bytes, config: LogConfig, now_ms: int
+        self,
+        partition: TopicPartition,
+        topic_id: bytes,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        is_new: bool = False,
     ) -> PartitionLog:
         """The log of a partition, made if it is missing, in the directory with the fewest logs.
 
-        KafkaError(INCONSISTENT_TOPIC_ID) where it belongs to another topic of this name. A new
-        log's files are durable with its first flush.
+        KafkaError: KAFKA_STORAGE_ERROR for one that is not new while a directory is offline, since
+        it may lie there; INCONSISTENT_TOPIC_ID where the log belongs to another topic of this name.
+        A new log's files are durable with its first flush.
         """
         log = self._logs.get(partition)
         if log is not None:
@@ -190,9 +217,11 @@ class LogManager:
                     f"not {topic_id_to_text(topic_id)}",
                 )
             return log
+        if not is_new:
+            self.placement.require_all_online(partition)
         name = partition_directory_name(*partition)
         self._clear_name(partition, name, topic_id)
-        directory = least_loaded(list(self.directories.values()), self._counts)
+        directory = self.placement.choose(partition)
         path = f"{directory.path}/{name}"
         directory.disk.mkdir(path)
         self.reused_names.claim(directory.disk, directory.path, path, partition)
@@ -205,6 +234,7 @@ class LogManager:
         loaded = create_log(directory.disk, identity, config, environment, now_ms)
         log = PartitionLog(directory.disk, identity, config, environment, loaded, now_ms)
         logger.info("Created log for partition %s in %s", partition, path)
+        self.placement.preferred.pop(partition, None)
         self._add(log)
         return log
 
@@ -218,7 +248,7 @@ class LogManager:
         """The log is gone for everybody, its directory renamed; the job removes the files later.
 
         The job comes in two steps: at once the new name is made durable, after
-        file.delete.delay.ms the files are removed.
+        file.delete.delay.ms the files are removed. A copy in another directory goes too.
         """
         log = self._logs[partition]
         directory = self.directories[log.log_dir]
@@ -228,15 +258,15 @@ class LogManager:
         self._remove(log)
         self.reused_names.doubt(directory.path, (partition,))
         delay_ms = log.config.file_delete_delay_ms
-        self._pending_deletions[path] = (directory, now_ms + delay_ms)
+        self.deletions.add(directory, path, now_ms + delay_ms)
         logger.info(
             "Log for partition %s is renamed to %s and is scheduled for deletion", partition, path
         )
-        remove = Job(DELETE_LOGS, delay_ms, self.plan_deletions)
+        remove = (self.deletions.later(delay_ms), *self.futures.remove(partition, now_ms))
 
         def plan(_now_ms: int) -> Sequence[Work]:
             sync = OffLoopWork(
-                directory.path, lambda: directory.disk.fsync_dir(directory.path), (remove,)
+                directory.path, lambda: directory.disk.fsync_dir(directory.path), remove
             )
             return (sync,)
 
@@ -244,13 +274,56 @@ class LogManager:
 
     def plan_deletions(self, now_ms: int) -> Sequence[Work]:
         """The removal of every deleted directory whose time has come."""
-        due = [path for path, (_, due_ms) in self._pending_deletions.items() if due_ms <= now_ms]
-        works = []
-        for path in due:
-            directory, _ = self._pending_deletions.pop(path)
-            if not directory.offline:
-                works.append(OffLoopWork(directory.path, _removal(directory, path)))
-        return works
+        return self.deletions.plan(now_ms)
+
+    # Moving to another log directory.
+
+    def future(self, partition: TopicPartition) -> PartitionLog | None:
+        """The copy that is being filled, if the partition's log is being moved."""
+        found = self.futures.get(partition)
+        return None if found is None else found.log
+
+    def create_future(self, partition: TopicPartition, log_dir: str, now_ms: int) -> FutureLog:
+        """An empty copy of a log that is here, in another directory.
+
+        KafkaError(KAFKA_STORAGE_ERROR) while any directory is offline: a copy may be there.
+        """
+        self.placement.require_all_online(partition)
+        current = self._logs[partition]
+        directory = self.directories[log_dir]
+        return self.futures.create(current, directory, current.config, now_ms)
+
+    def replace_current_with_future(self, partition: TopicPartition) -> Sequence[Job]:
+        """The copy, which has everything, is the log from now on; see `storage.moving.swapping`.
+
+        StorageError, with nothing changed, if the copy's directory fails. The log that was current
+        is offline.
+        """
+        future = self.futures.get(partition)
+        current = self._logs[partition]
+        assert future is not None, partition
+        assert not future.busy, partition
+        swap(current, future.log, self._environment)
+        self.futures.take(partition)
+        self._remove(current)
+        self._add(future.log)
+        current.fail()
+        old, new = self.directories[current.log_dir], future.directory
+        self.reused_names.doubt(old.path, (partition,))
+
+        def is_live(path: str) -> bool:
+            log = self._logs.get(partition)
+            return log is not None and log.directory == path
+
+        retirement = Retirement(
+            (current, future.log),
+            (old, new),
+            self.deletions,
+            self._environment.unique,
+            is_live,
+            lambda: self.reused_names.doubt(new.path, (partition,)),
+        )
+        return (retirement.begin(), *future.log.flusher.want(current.log_end_offset))
 
     def logs_in(self, log_dir: str) -> list[PartitionLog]:
         """The logs of one directory."""
@@ -259,14 +332,14 @@ class LogManager:
     def recovery_points(self, log_dir: str) -> Offsets:
         """What recovery-point-offset-checkpoint should say now."""
         return self._offsets(
-            log_dir, 0, {log.topic_partition: log.recovery_point for log in self.logs_in(log_dir)}
+            log_dir, 0, {log.topic_partition: log.recovery_point for log in self._all_in(log_dir)}
         )
 
     def log_starts(self, log_dir: str) -> Offsets:
         """What log-start-offset-checkpoint should say now: starts beyond the first segment's."""
         offsets = {
             log.topic_partition: log.log_start_offset
-            for log in self.logs_in(log_dir)
+            for log in self._all_in(log_dir)
             if log.log_start_offset > log.segments.first.base_offset
         }
         return self._offsets(log_dir, 1, offsets)
@@ -274,8 +347,12 @@ class LogManager:
     def high_watermarks(self, log_dir: str) -> Offsets:
         """What replication-offset-checkpoint should say now."""
         return self._offsets(
-            log_dir, 2, {log.topic_partition: log.high_watermark for log in self.logs_in(log_dir)}
+            log_dir, 2, {log.topic_partition: log.high_watermark for log in self._all_in(log_dir)}
         )
+
+    def _all_in(self, log_dir: str) -> list[PartitionLog]:
+        """The logs of a directory and the copies in it."""
+        return self.logs_in(log_dir) + self.futures.logs_in(log_dir)
 
     def cleaner_offsets(self, log_dir: str) -> Offsets:
         """What cleaner-offset-checkpoint should say now: logs that were cleaned."""
@@ -310,9 +387,8 @@ class LogManager:
         for log in lost:
             log.fail()
             self._remove(log)
-        for path, (owner, _) in list(self._pending_deletions.items()):
-            if owner is directory:
-                del self._pending_deletions[path]
+        self.futures.fail_dir(directory)
+        self.deletions.forget(directory)
         logger.error("Stopping serving logs in dir %s", log_dir)
         return [log.topic_partition for log in lost]
 
@@ -320,7 +396,10 @@ class LogManager:
         """Every configured directory, in the order of log.dirs."""
         return [
             LogDirState(
-                path, *(directory.usage() if not directory.offline else (-1, -1)), directory.offline
+                path,
+                *(directory.usage() if not directory.offline else (-1, -1)),
+                directory.offline,
+                self.placement.is_cordoned(path),
             )
             for path, directory in self.directories.items()
         ]
@@ -344,7 +423,7 @@ class LogManager:
         for path, directory in self.directories.items():
             try:
                 if not directory.offline:
-                    logs = self.logs_in(path)
+                    logs = self._all_in(path)
                     if clean:
                         _flush_all(logs, now_ms, run_all)
                         self.write_checkpoints(directory)
@@ -365,11 +444,11 @@ class LogManager:
 
     def _add(self, log: PartitionLog) -> None:
         self._logs[log.topic_partition] = log
-        self._counts[log.log_dir] += 1
+        self.placement.added(log.log_dir)
 
     def _remove(self, log: PartitionLog) -> None:
         del self._logs[log.topic_partition]
-        self._counts[log.log_dir] -= 1
+        self.placement.removed(log.log_dir)
 
     def _go_offline(self, directory: LogDirectory, error: StorageError) -> None:
         logger.error("Log directory %s is offline: %s", directory.path, error)
@@ -420,11 +499,3 @@ def _flush_all(
         run_all([work.work for work in flushes])
         for work in flushes:
             work.commit()
-
-
-def _removal(directory: LogDirectory, path: str) -> Callable[[], None]:
-    def remove() -> None:
-        directory.disk.rmtree(path)
-        logger.info("Deleted log %s", path)
-
-    return remove

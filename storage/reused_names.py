@@ -11,13 +11,35 @@ the predecessor's end is durable, a start that was not clean takes nothing from 
 
 The file's name is durable when the log is, since the first flush syncs the log's directory. One
 that a start finds without its identity was never flushed, and gets the file then.
+
+A log that moved here from another log directory is not new, but the checkpoints here do not speak
+of it yet either. Its file holds what they would say, as a checkpoint does:
+```text
+0
+1
+1500 1200 1498         recovery point, log start offset, high watermark
+```
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from protocol.model import TopicPartition
 from runtime.disk import Disk
+from storage.checkpoints import decode_lines, encode_lines
+from storage.errors import CorruptFileError
 from storage.filenames import NEWER_THAN_CHECKPOINTS
+
+
+class KnownOffsets(NamedTuple):
+    """What checkpoint files say of one log."""
+
+    recovery_point: int
+    log_start_offset: int
+    high_watermark: int
+
+
+NOTHING_KNOWN = KnownOffsets(0, 0, 0)
 
 
 class ReusedNames:
@@ -53,9 +75,34 @@ class ReusedNames:
         return found
 
 
-def mark_newer(disk: Disk, directory: str) -> None:
-    """What the checkpoints say of the name is not about the log in this directory."""
-    disk.write_file(f"{directory}/{NEWER_THAN_CHECKPOINTS}", b"")
+def mark_newer(disk: Disk, directory: str, known: KnownOffsets | None = None) -> None:
+    """What the checkpoints say of the name is not about the log in this directory.
+
+    What is known instead is durable afterwards, but for the file's name.
+    """
+    data = b"" if known is None else encode_lines([" ".join(map(str, known))])
+    disk.write_file(f"{directory}/{NEWER_THAN_CHECKPOINTS}", data, sync=known is not None)
+
+
+def known_instead(disk: Disk, directory: str) -> KnownOffsets | None:
+    """What holds of the log in place of the checkpoints' entries; None where those hold."""
+    path = f"{directory}/{NEWER_THAN_CHECKPOINTS}"
+    if not disk.exists(path):
+        return None
+    try:
+        lines = decode_lines(path, disk.read_file(path))
+        return KnownOffsets(*map(int, lines[0])) if lines else NOTHING_KNOWN
+    except (CorruptFileError, ValueError, TypeError):
+        return NOTHING_KNOWN
+
+
+def forget_known(disk: Disk, directory: str) -> None:
+    """What is known in place of the checkpoints holds no more: the log is about to be cut.
+
+    Durable afterwards, but only a log that has just moved here has anything to forget.
+    """
+    if known_instead(disk, directory) not in (None, NOTHING_KNOWN):
+        disk.write_file(f"{directory}/{NEWER_THAN_CHECKPOINTS}", b"", sync=True)
 
 
 def is_newer_than_checkpoints(disk: Disk, directory: str) -> bool:

@@ -24,13 +24,15 @@ def test_names_are_told_apart() -> None:
     disk = FaultDisk()
     directory = opened(disk)
     unique = "0" * 32
-    for name in ("b-1", "a-x-0", f"c-0.{unique}-delete", f"d-0.{unique}-future", "lost+found"):
+    marked = (f"c-0.{unique}-delete", f"d-0.{unique}-future", f"e-0.{unique}-stray")
+    for name in ("b-1", "a-x-0", *marked, "lost+found"):
         disk.mkdir(f"{directory.path}/{name}")
     disk.write_file(f"{directory.path}/file-3", b"")
     found = directory.discover()
     assert found.live == [(TopicPartition("a-x", 0), "a-x-0"), (TopicPartition("b", 1), "b-1")]
     assert found.deleted == [f"c-0.{unique}-delete"]
-    assert found.other == [f"d-0.{unique}-future"]
+    assert found.futures == [(TopicPartition("d", 0), f"d-0.{unique}-future")]
+    assert found.other == [f"e-0.{unique}-stray"]
 
 
 def test_the_clean_mark_is_written_only_by_a_clean_close() -> None:

@@ -17,7 +17,7 @@ from runtime.disk import OsDisk
 from storage.audit import audit_log_dir
 from storage.errors import StorageError
 from storage.log.results import ReadBound
-from storage.log_directory import DirectoryLocked, LogDirectory, least_loaded
+from storage.log_directory import DirectoryLocked, LogDirectory
 from storage.log_manager import LogManager
 from storage.partition_metadata import read_topic_id
 from tests.support.fault_disk import FaultDisk
@@ -301,11 +301,15 @@ def test_new_logs_go_where_the_fewest_are() -> None:
         manager.get_or_create(TopicPartition("t", number), TOPIC_ID, CONFIG, START_MS)
     assert [log.log_dir for log in manager.all_logs()] == ["/a", "/b", "/a", "/b"]
     assert manager.fail_dir("/a") == [TopicPartition("t", 0), TopicPartition("t", 2)]
-    assert manager.get_or_create(TopicPartition("t", 9), TOPIC_ID, CONFIG, START_MS).log_dir == "/b"
+    nine = TopicPartition("t", 9)
+    with pytest.raises(KafkaError, match="log directories /a are offline"):
+        manager.get_or_create(nine, TOPIC_ID, CONFIG, START_MS)
+    made = manager.get_or_create(nine, TOPIC_ID, CONFIG, START_MS, is_new=True)
+    assert made.log_dir == "/b"
     assert [state.offline for state in manager.log_dir_states()] == [True, False]
     manager.fail_dir("/b")
     with pytest.raises(StorageError, match="No log directory is online"):
-        least_loaded(directories, {})
+        manager.placement.choose(TopicPartition("t", 10))
     manager.close(START_MS, clean=True)
     assert not disk.exists("/a/.kafka_cleanshutdown")
 
@@ -413,7 +417,7 @@ def test_a_directory_that_is_offline_from_the_start_is_left_alone() -> None:
     manager = LogManager([directory], environment())
     report = manager.load(START_MS, lambda _topic: CONFIG, lambda _partition: TOPIC_ID)
     assert report.offline == [LOG_DIR]
-    assert manager.log_dir_states() == [(LOG_DIR, -1, -1, True)]
+    assert manager.log_dir_states() == [(LOG_DIR, -1, -1, True, False)]
 
 
 def test_deletions_in_a_failed_directory_are_forgotten() -> None:
