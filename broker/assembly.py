@@ -20,6 +20,12 @@ from broker.jobs import JobRunner
 from broker.live_settings import LiveSettings
 from broker.network.connection_limits import ConnectionLimits
 from broker.network.socket_server import ServerLimits, SocketServer
+from broker.replication.alter_log_dirs import (
+    CleanerDoor,
+    MoveLimits,
+    MoverEnvironment,
+    ReplicaAlterLogDirsManager,
+)
 from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.meters import BrokerTopicMeters
 from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
@@ -179,6 +185,25 @@ def make_services(
     )
     services.producer_ids = ProducerIdBlocks(store, settings.node_id, spawn)
     return services
+
+
+def make_moves(
+    base: Base, logs: LogManager, replicas: ReplicaManager, jobs: JobRunner, cleaner: CleanerDoor
+) -> ReplicaAlterLogDirsManager:
+    """What moves logs between the log directories; nothing moves yet."""
+    config = base.config
+    logs.placement.cordoned = config.live(log.CORDONED_LOG_DIRS)
+    threads = config.live(replication.NUM_REPLICA_ALTER_LOG_DIRS_THREADS)
+    return ReplicaAlterLogDirsManager(
+        replicas,
+        logs,
+        MoverEnvironment(base.platform.clock, base.scheduler.after, jobs.run),
+        MoveLimits(
+            config.live(replication.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND),
+            lambda: threads() or len(logs.directories),
+        ),
+        cleaner,
+    )
 
 
 def make_socket_server(

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker.dispatch import Handler
 from broker.handlers.alter_configs import handle_alter_configs
+from broker.handlers.alter_replica_log_dirs import handle_alter_replica_log_dirs
 from broker.handlers.api_versions import NO_FEATURES, advertised, handle_api_versions
 from broker.handlers.create_partitions import handle_create_partitions
 from broker.handlers.create_topics import handle_create_topics
@@ -25,6 +26,7 @@ from broker.handlers.offset_for_leader_epoch import handle_offset_for_leader_epo
 from broker.handlers.produce import handle_produce
 from broker.handlers.topic_answers import TopicAnswers
 from broker.loggers import PythonLoggers
+from broker.replication.alter_log_dirs import ReplicaAlterLogDirsManager
 from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.replica_manager import ReplicaManager
 from cluster.controller.auto_creation import AutoCreation
@@ -62,6 +64,7 @@ class Services:
         self.controller: Controller
         self.auto_creation: AutoCreation
         self.producer_ids: ProducerIdBlocks
+        self.moves: ReplicaAlterLogDirsManager
 
 
 def make_handlers(services: Services) -> Mapping[ApiKey, Handler]:
@@ -93,6 +96,7 @@ def _data_handlers(services: Services) -> dict[ApiKey, Any]:
         ApiKey.OFFSET_FOR_LEADER_EPOCH: partial(handle_offset_for_leader_epoch, replicas=replicas),
         ApiKey.DELETE_RECORDS: partial(handle_delete_records, replicas=replicas),
         ApiKey.DESCRIBE_PRODUCERS: partial(handle_describe_producers, replicas=replicas),
+        ApiKey.ALTER_REPLICA_LOG_DIRS: partial(handle_alter_replica_log_dirs, moves=services.moves),
         ApiKey.DESCRIBE_LOG_DIRS: partial(
             handle_describe_log_dirs, replicas=replicas, logs=services.logs
         ),

@@ -30,6 +30,7 @@ from broker.assembly import (
     make_base,
     make_jobs,
     make_logs,
+    make_moves,
     make_replicas,
     make_services,
     make_socket_server,
@@ -54,6 +55,7 @@ from broker.network.connection_limits import ConnectionLimits
 from broker.network.listener import SocketOptions
 from broker.network.socket_server import SocketServer
 from broker.process import age_ms, raise_file_limit, settle_memory, stop_on_signals
+from broker.replication.alter_log_dirs import NO_CLEANER
 from broker.replication.replica_manager import ReplicaManager
 from broker.request_metrics import RequestMetricsRegistry
 from cluster.controller.messages import LiveBroker
@@ -208,6 +210,7 @@ class Server:
             base, self.logs, metadata, self._jobs, self._settings, self._directory_failed
         )
         self.services = make_services(base, self.logs, self.replicas, self._settings, self._store)
+        self.services.moves = make_moves(base, self.logs, self.replicas, self._jobs, NO_CLEANER)
         self.socket_server = make_socket_server(
             base, self.services, self.requests, self._connection_limits
         )
@@ -253,6 +256,7 @@ class Server:
         self._jobs.start(log_jobs.periodic_jobs())
         self.log_cleaning = LogCleaning(self.config, self.logs, log_jobs, self._jobs)
         self.log_cleaning.start(self.scheduler)
+        self.services.moves.resume()
 
     async def _serve_metrics(self) -> None:
         """Answer scrapes where the settings say so; once is enough."""
@@ -331,6 +335,7 @@ class Server:
         await self.socket_server.stop(IN_FLIGHT_S)
         releasing.cancel()
         controller.close()
+        self.services.moves.stop()
         await flush_all(self.logs.all_logs(), self._jobs, self.workers)
         self._jobs.stop()
         self.log_cleaning.stop()

@@ -1,7 +1,9 @@
 """DescribeLogDirs (35): each log directory of this broker with its size and its replicas (KIP-113).
 
 Topics null asks for all replicas, an empty list for none of them; directories are always listed.
-A directory that is offline answers KAFKA_STORAGE_ERROR and its path. v4 the volume's bytes.
+A directory that is offline answers KAFKA_STORAGE_ERROR and its path. A log that is being moved is
+listed twice: where it is, and where its copy is, whose lag is that behind the log.
+v4 the volume's bytes, v5 whether the directory is cordoned.
 """
 
 from collections.abc import Collection
@@ -38,20 +40,35 @@ def handle_describe_log_dirs(
         }
     by_directory: dict[str, dict[str, list[DescribeLogDirsPartition]]] = {}
     for topic_partition in wanted:
-        log = logs.get(topic_partition)
-        if log is not None:
-            topics = by_directory.setdefault(log.log_dir, {})
-            topics.setdefault(topic_partition[0], []).append(_partition(topic_partition[1], log))
+        current, future = logs.get(topic_partition), logs.future(topic_partition)
+        if current is None:
+            continue
+        lag = max(current.high_watermark - current.log_end_offset, 0)
+        _list(by_directory, current, lag, is_future=False)
+        if future is not None:
+            lag = current.log_end_offset - future.log_end_offset
+            _list(by_directory, future, lag, is_future=True)
     results = [
         _directory(state, by_directory.get(state.path, {})) for state in logs.log_dir_states()
     ]
     return DescribeLogDirsResponse(results=results)
 
 
-def _partition(index: int, log: PartitionLog) -> DescribeLogDirsPartition:
-    lag = max(log.high_watermark - log.log_end_offset, 0)
-    return DescribeLogDirsPartition(
-        partition_index=index, partition_size=log.size, offset_lag=lag, is_future_key=False
+def _list(
+    by_directory: dict[str, dict[str, list[DescribeLogDirsPartition]]],
+    log: PartitionLog,
+    lag: int,
+    *,
+    is_future: bool,
+) -> None:
+    topic, index = log.topic_partition
+    by_directory.setdefault(log.log_dir, {}).setdefault(topic, []).append(
+        DescribeLogDirsPartition(
+            partition_index=index,
+            partition_size=log.size,
+            offset_lag=lag,
+            is_future_key=is_future,
+        )
     )
 
 
@@ -68,4 +85,5 @@ def _directory(
         ],
         total_bytes=state.total_bytes,
         usable_bytes=state.usable_bytes,
+        is_cordoned=state.cordoned,
     )

@@ -125,6 +125,15 @@ class Partition:
         self.is_leader = False
         return LEADERSHIP
 
+    def take_log(self, log: PartitionLog) -> PartitionChange:
+        """The same records lie in another log directory: serve them from there.
+
+        Whoever waits looks again; nobody has to ask anew.
+        """
+        self.log = log
+        raised = self._raise_high_watermark(log) if self.is_leader else NOTHING
+        return LOG_END | HIGH_WATERMARK | FLUSHED | LOG_START | raised
+
     def go_offline(self) -> PartitionChange:
         """The log's directory failed: answer KAFKA_STORAGE_ERROR for the rest of the process."""
         self.offline = True

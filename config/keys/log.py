@@ -18,13 +18,12 @@ LOG_DIRS = AREA.optional_names(
     "The directories of the logs; the first also holds the metadata.",
     check=members(),
 )
-AREA.names(
+CORDONED_LOG_DIRS = AREA.names(
     "cordoned.log.dirs",
     (),
-    "Log directories that get no new partitions.",
+    "Log directories that get no new partitions; `*` for all of them.",
     check=members(),
     dynamic=PER_BROKER,
-    remedy="cordoning is not built yet: remove the directory from log.dirs once it is empty",
 )
 LOG_DIR_FAILURE_TIMEOUT_MS = AREA.long(
     "log.dir.failure.timeout.ms",

@@ -8,12 +8,18 @@ broker.run_jobs()       background work that storage asked for is planned, done 
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, ParamSpec, TypeVar, Unpack
 
 import pytest
 
 from broker.context import HandlerResult, Parked, Peer, Reply, RequestContext
+from broker.replication.alter_log_dirs import (
+    NO_CLEANER,
+    MoveLimits,
+    MoverEnvironment,
+    ReplicaAlterLogDirsManager,
+)
 from broker.replication.meters import BrokerTopicMeters
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
@@ -34,6 +40,7 @@ from protocol.model import TopicPartition
 from protocol.records.builder import BatchFields, build_batch
 from protocol.records.record import Record
 from protocol.schema.message import Response
+from storage.errors import StorageError
 from storage.jobs import Job
 from storage.log.environment import LogEnvironment
 from storage.log.partition_log import PartitionLog
@@ -67,7 +74,13 @@ class Timer:
 class ReplicaBroker:
     """See the module."""
 
-    def __init__(self, log_dirs: Sequence[str] = ("/d1",), disk: FaultDisk | None = None) -> None:
+    def __init__(
+        self,
+        log_dirs: Sequence[str] = ("/d1",),
+        disk: FaultDisk | None = None,
+        known: Mapping[TopicPartition, bytes] | None = None,
+    ) -> None:
+        """`known`: the topic ids of the partitions that metadata has at start."""
         self.disk = disk or FaultDisk()
         self.clock = ManualClock()
         self.soon: list[Callable[[], None]] = []
@@ -83,7 +96,7 @@ class ReplicaBroker:
             FilePool(100), lambda n: 0, lambda: f"{next(self._unique):032x}", lambda: 86_400_000
         )
         self.logs = LogManager(directories, environment)
-        self.logs.load(self.clock.now_ms(), self.config, lambda tp: None)
+        self.report = self.logs.load(self.clock.now_ms(), self.config, (known or {}).get)
         self.metadata = MetadataCache("cluster")
         self.replicas = ReplicaManager(
             NODE,
@@ -98,6 +111,14 @@ class ReplicaBroker:
                 self.config,
                 lambda path, _: self.failed_directories.append(path),
             ),
+        )
+        self.move_bytes_per_second = 1 << 62
+        self.moves = ReplicaAlterLogDirsManager(
+            self.replicas,
+            self.logs,
+            MoverEnvironment(self.clock, self._after, self.jobs.extend),
+            MoveLimits(lambda: self.move_bytes_per_second, lambda: len(log_dirs)),
+            NO_CLEANER,
         )
         self.tell_metadata([])
 
@@ -207,11 +228,14 @@ class ReplicaBroker:
         while self.jobs:
             job = self.jobs.pop(0)
             names.append(job.name)
-            for work in job.plan(self.clock.now_ms()):
-                work.work()
-                changed = work.commit()
-                self.jobs.extend(work.jobs)
-                self.replicas.logs_changed(changed)
+            try:
+                for work in job.plan(self.clock.now_ms()):
+                    work.work()
+                    changed = work.commit()
+                    self.jobs.extend(work.jobs)
+                    self.replicas.logs_changed(changed)
+            except StorageError as error:
+                self.replicas.storage_failed(error)
         self.turn()
         return names
 

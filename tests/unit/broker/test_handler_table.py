@@ -36,6 +36,7 @@ def test_every_api_of_this_release_has_a_handler() -> None:
     services.controller = Process(store, {}).controller
     services.auto_creation = AutoCreation(create_nothing, spawn_nothing, lambda: True, {})
     services.producer_ids = ProducerIdBlocks(store, 1, spawn_nothing)
+    services.moves = broker.moves
     handlers = make_handlers(services)
     ranges = {
         ApiKey(one.api_key): (one.min_version, one.max_version) for one in advertised(handlers)
