@@ -16,7 +16,7 @@ from broker.data_directories import (
 from cli.output import print_json
 from cluster.kafka_metadata.kraft_log import METADATA_DIRECTORY
 from cluster.store.embedded import STORE_FILE
-from cluster.store.port import StartupRefused
+from cluster.store.port import StartupRefused, StoreError
 from runtime.disk import OsDisk
 from storage.errors import CorruptFileError, StorageError
 from storage.log_directory import LogDirectory
@@ -47,7 +47,7 @@ def opened(paths: Sequence[str]) -> Iterator[Opened]:
             text = "cannot be read" if lost else "has no meta.properties: it is no log directory"
             raise click.ClickException(f"{(lost or [one.path for one in fresh])[0]} {text}")
         yield Opened(directories, identity)
-    except (StartFailed, StartupRefused, StorageError, CorruptFileError) as error:
+    except (StartFailed, StartupRefused, StoreError, StorageError, CorruptFileError) as error:
         raise click.ClickException(str(error)) from error
     finally:
         release(directories)

@@ -35,6 +35,7 @@ _PARENTS = (
     "/config/topics",
     "/config/brokers",
     "/config/changes",
+    "/cluster",
 )
 
 
@@ -86,11 +87,11 @@ def plan_zookeeper_export(
 
 
 def _roots(tree: Tree, cluster_id: str | None) -> list[Operation]:
+    there = set(znodes.with_parents(tree.nodes))
     made: list[Operation] = [
-        Create(path, b"") for path in znodes.with_parents(_PARENTS) if path not in tree.nodes
+        Create(path, b"") for path in znodes.with_parents(_PARENTS) if path not in there
     ]
     if tree.image.cluster_id is None and cluster_id is not None:
-        made += [Create(path, b"") for path in ("/cluster",) if path not in tree.nodes]
         made.append(Create(znodes.CLUSTER_ID, znodes.encode_cluster_id(cluster_id)))
     return made
 

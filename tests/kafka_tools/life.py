@@ -5,15 +5,23 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+)
 
 from protocol.errors import ErrorCode
+from protocol.messages.create_topics import CreateTopicsResponse
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse
 from protocol.messages.produce import TopicProduceData as TopicData
 from protocol.records.builder import build_batch
 from protocol.records.record import Record
 from tests.kafka_tools import workload
+from tests.kafka_tools.conversation.topics import create, wanted
 from tests.kafka_tools.seen import SeenProducer
 from tests.kafka_tools.side import Side
 from tests.kafka_tools.workload import PRODUCE_VERSION
@@ -63,16 +71,17 @@ def live_with_kafka(port: int, data_dir: Path) -> list[Producer]:
     """Fill a new broker with every kind of data; the producers whose transactions are open."""
     side = Side("kafka", "127.0.0.1", port)
     try:
+        wait_until(lambda: _would_create(side), "no controller that knows of the broker")
         for appends in (*workload.topics(), workload.APPEND_TIME):
             workload.write(side, appends)
     finally:
         side.talker.close()
     admin = AdminClient(client(port))
-    wanted = [
+    new = [
         NewTopic(name, num_partitions=count, replication_factor=1, config=configs)
         for name, (count, configs) in TOPICS.items()
     ]
-    for made in admin.create_topics([*wanted, NewTopic("x-deleted", 1, 1)]).values():
+    for made in admin.create_topics([*new, NewTopic("x-deleted", 1, 1)]).values():
         made.result(WAIT_SECONDS)
     for deleted in admin.delete_topics(["x-deleted"]).values():
         deleted.result(WAIT_SECONDS)
@@ -81,6 +90,14 @@ def live_with_kafka(port: int, data_dir: Path) -> list[Producer]:
     _be_cleaned(port, data_dir)
     _commit_a_group(port)
     return [_transactions(port)]
+
+
+def _would_create(side: Side) -> bool:
+    step = create("ready", wanted("x-would-be"), validate_only=True)
+    request = step.request(side)
+    assert not isinstance(request, bytes)
+    answer = side.talker.ask(request, step.version)
+    return isinstance(answer, CreateTopicsResponse) and answer.topics[0].error_code == 0
 
 
 def produce_idempotently(port: int, mark: bytes) -> None:
@@ -145,8 +162,6 @@ def _commit_a_group(port: int) -> None:
 
 
 def _committed(consumer: Consumer, place: TopicPartition) -> bool:
-    from confluent_kafka import KafkaException
-
     try:
         consumer.commit(offsets=[place], asynchronous=False)
     except KafkaException:
@@ -259,8 +274,9 @@ def change_topics(port: int) -> None:
         future.result(WAIT_SECONDS)
     for future in admin.delete_topics(["w-no-time"]).values():
         future.result(WAIT_SECONDS)
-    resource = ConfigResource(ConfigResource.Type.TOPIC, "w-plain", {"max.message.bytes": "77777"})
-    for future in admin.alter_configs([resource]).values():
+    entry = ConfigEntry("max.message.bytes", "77777", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, "w-plain", incremental_configs=[entry])
+    for future in admin.incremental_alter_configs([resource]).values():
         future.result(WAIT_SECONDS)
     producer = Producer(client(port, enable_idempotence=True))
     for number in range(9):

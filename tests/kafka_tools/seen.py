@@ -76,6 +76,19 @@ def see(port: int) -> Seen:
     return Seen(ids, uncommitted, committed, offsets, producers, configs)
 
 
+def led_topics(port: int) -> set[str]:
+    """Topics all of whose partitions have a leader."""
+    talker = Talker("127.0.0.1", port)
+    answer = talker.ask(MetadataRequest(topics=None), 12)
+    talker.close()
+    assert isinstance(answer, MetadataResponse)
+    return {
+        str(topic.name)
+        for topic in answer.topics
+        if topic.partitions and all(one.leader_id >= 0 for one in topic.partitions)
+    }
+
+
 def _read(
     port: int, partitions: Iterable[Partition], isolation: str
 ) -> tuple[dict[Partition, list[SeenRecord]], dict[Partition, tuple[int, int]]]:

@@ -20,11 +20,12 @@ from storage.filenames import parse_partition_directory_name
 from tests.kafka_tools import life
 from tests.kafka_tools.apache_kafka import FOLDER, ApacheKafka, ZooKeeper
 from tests.kafka_tools.dumping import check_partitions
-from tests.kafka_tools.seen import Seen, see
+from tests.kafka_tools.seen import Seen, led_topics, see
 
 LAST_WITH_ZOOKEEPER = "3.9.2"
 SETTINGS = {
     "log.retention.ms": -1,
+    "zookeeper.session.timeout.ms": 3000,
     "offsets.topic.replication.factor": 1,
     "offsets.topic.num.partitions": 2,
     "transaction.state.log.replication.factor": 1,
@@ -75,10 +76,16 @@ class Stage(NamedTuple):
         """Run import-kafka or export-kafka; what it tells."""
         where = ["--zookeeper", f"{self.zookeeper.address}/kafka"] if self.zookeeper else []
         command = [*self.tidelog.command, verb, str(self.kafka.data_dir), "--json", *where]
-        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        done = _run([*command, *options])
+        while "is registered with" in done.stdout:  # Until the session of a killed one has ended.
+            done = _run([*command, *options])
         assert done.returncode == 0, done.stdout + done.stderr
         told: dict[str, Any] = json.loads(done.stdout)
         return told
+
+
+def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -150,6 +157,7 @@ def given_back(stage: Stage, after: Seen) -> None:
     kafka = stage.kafka
     kafka.start(log_cleaner_enable=False)
     kafka.wait_until_answering()
+    life.wait_until(lambda: led_topics(kafka.port) == after.topic_ids.keys(), "topics differ")
     assert_same(see(kafka.port), after)
     assert life.committed_offset(kafka.port) == 4
     life.produce_idempotently(kafka.port, b"kafka again")
