@@ -40,6 +40,7 @@ class EpochAudit:
         self._entries: list[tuple[int, int]] = []
         self._slot = -1
         self._known = False
+        self._exists = disk.exists(self._path)
 
     def begin(self, log_start_offset: int) -> None:
         """Read the file; batches below the log start may be older than its first entry."""
@@ -65,6 +66,8 @@ class EpochAudit:
             return
         self._told.add((covered, header.leader_epoch))
         severity = Severity.ERROR if self._promise.holds_at(offset) else Severity.INFO
+        if covered < 0 and self._exists:
+            severity = Severity.INFO  # records deleted up to here, and the new log start forgotten
         here = "no epoch covers" if covered < 0 else f"epoch {covered} covers"
         self._tell(
             f"{here} offset {offset}, whose batch has {header.leader_epoch}", severity, offset
@@ -85,7 +88,7 @@ class EpochAudit:
         self._findings.add(Finding(self._path, problem, severity, offset=offset, remedy=remedy))
 
     def _read(self) -> list[tuple[int, int]]:
-        if not self._disk.exists(self._path):
+        if not self._exists:
             return []
         entries: list[tuple[int, int]] = []
         for fields in decode_lines(self._path, self._disk.read_file(self._path)):
