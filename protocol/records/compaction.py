@@ -215,7 +215,7 @@ class OffsetMap:
     @property
     def utilization(self) -> float:
         """How much of the table is taken, from 0 to 1."""
-        return float(self.keys / self.slots)
+        return float(self.keys) / float(self.slots)
 
     @cython.cfunc
     @cython.exceptval(check=False)

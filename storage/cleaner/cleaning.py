@@ -37,7 +37,6 @@ from storage.cleaner.sources import (
 )
 from storage.cleaner.transactions import CleanedTransactions
 from storage.filenames import CLEANED, LOG, segment_path
-from storage.segment.batch_scan import BatchHeader
 from storage.segment.file_records import FilePool
 from storage.segment.file_set import SegmentFiles
 from storage.segment.segment import Segment
@@ -150,37 +149,35 @@ class Cleaning:
         if start_offset > source.base_offset:
             position = position_before(self._disk, self._order, source, start_offset)
         reported = position
-        for header, batch in read_batches(self._disk, self._order, source, position):
-            if header.last_offset >= start_offset:
-                if not self._map_batch(header, batch, start_offset, transactions):
+        for at, batch in read_batches(self._disk, self._order, source, position):
+            if batch.last_offset >= start_offset:
+                try:
+                    is_mapped = self._map_batch(batch, start_offset, transactions)
+                except KafkaError as error:
+                    raise self._unreadable(source, at, error) from error
+                if not is_mapped:
                     return False
-                self._map_end_offset = header.last_offset + 1
-            if header.position - reported >= _REPORTED_BYTES:
-                self._map_bytes += header.position - reported
-                yield header.position - reported
-                reported = header.position
+                self._map_end_offset = batch.next_offset
+            if at - reported >= _REPORTED_BYTES:
+                self._map_bytes += at - reported
+                yield at - reported
+                reported = at
         self._map_bytes += source.size - reported
         yield source.size - reported
         return True
 
     def _map_batch(
-        self,
-        header: BatchHeader,
-        batch: RecordBatch,
-        start_offset: int,
-        transactions: CleanedTransactions,
+        self, batch: RecordBatch, start_offset: int, transactions: CleanedTransactions
     ) -> bool:
+        """False where the map was full before the end of the batch."""
         if batch.is_control:
             transactions.marker_may_go(batch)
             return True
         if transactions.data_may_go(batch) or not batch.record_count:
             return True
-        try:
-            return self._offsets.add_records(
-                batch.decompressed(), batch.record_count, header.base_offset, start_offset
-            )
-        except KafkaError as error:
-            raise self._unreadable(header, error) from error
+        return self._offsets.add_records(
+            batch.decompressed(), batch.record_count, batch.base_offset, start_offset
+        )
 
     # The rewrite.
 
@@ -189,16 +186,16 @@ class Cleaning:
         output = self._output = _Output(self._disk, self._order, group)
         for source in group:
             reported = 0
-            for header, batch in read_batches(self._disk, self._order, source):
+            for at, batch in read_batches(self._disk, self._order, source):
                 try:
                     kept = cleaner.clean(batch)
                 except KafkaError as error:
-                    raise self._unreadable(header, error) from error
+                    raise self._unreadable(source, at, error) from error
                 if kept is not None:
                     output.add(kept)
                 for entry in cleaner.transactions.take_kept():
                     output.segment.append_aborted(entry)
-                read = header.position + header.size - reported
+                read = at + batch.size - reported
                 if read >= _REPORTED_BYTES:
                     reported += read
                     self._bytes_read += read
@@ -211,15 +208,10 @@ class Cleaning:
         self._output = None
         yield CleanedGroup(group[0].base_offset, tuple(source.base_offset for source in group))
 
-    def _unreadable(self, header: BatchHeader, error: KafkaError) -> Uncleanable:
+    def _unreadable(self, source: Source, position: int, error: KafkaError) -> Uncleanable:
         """Records that cannot be read though their checksum is right."""
-        source = next(
-            one
-            for one in self._order.sources
-            if one.base_offset <= header.base_offset < one.end_offset
-        )
         path = segment_path(self._order.directory, source.base_offset, LOG)
-        return Uncleanable(path, header.position, str(error))
+        return Uncleanable(path, position, str(error))
 
 
 class _Output:

@@ -7,53 +7,71 @@ Leader epochs and offsets are under no checksum; offsets at least have to ascend
 """
 
 from collections.abc import Iterator
+from struct import Struct
 
-from protocol.records.batch import MAGIC, RecordBatch
+from protocol.crc32c import crc32c
+from protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC, RecordBatch
 from protocol.records.errors import CorruptBatch
 from runtime.disk import Disk
 from storage.cleaner.order import CleaningOrder, Source, Uncleanable
 from storage.errors import CorruptFileError
 from storage.filenames import LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, segment_path
-from storage.segment.batch_scan import BatchHeader, check, read_header, scan_whole
+from storage.segment.batch_scan import read_header
 from storage.segment.offset_index import OffsetIndex
 from storage.segment.transaction_index import AbortedEntry, TransactionIndex
 
 _HEADER_BYTES = 64
+_LENGTH = Struct(">i").unpack_from
+_LENGTH_POSITION = 8
+_CHECKED_POSITION = 21
 
 
 def read_batches(
     disk: Disk, order: CleaningOrder, source: Source, position: int = 0
-) -> Iterator[tuple[BatchHeader, RecordBatch]]:
-    """Every batch from a position on, which begins one; Uncleanable where the file is not right."""
+) -> Iterator[tuple[int, RecordBatch]]:
+    """Every batch from a position on, which begins one; Uncleanable where the file is not right.
+
+    With each comes its position. Views of a batch stay valid as long as they are held.
+    """
     path = segment_path(order.directory, source.base_offset, LOG)
     fd = disk.open(path, writable=False)
-
-    def read(size: int, at: int) -> bytes:
-        return disk.pread(fd, size, at)
-
-    expected = source.base_offset
+    expected, end_offset = source.base_offset, source.end_offset
+    chunk, at = memoryview(b""), 0
     try:
-        for header, view in scan_whole(read, position, source.size, order.io_bytes):
-            position = header.position
-            batch = check(header, view)
-            if batch is None:
-                raise Uncleanable(path, position, f"message format {header.magic} is not compacted")
-            if header.base_offset < expected or header.last_offset >= source.end_offset:
+        while position < source.size:
+            size = _size_at(chunk, at)
+            if size > len(chunk) - at:
+                wanted = min(max(order.io_bytes, size), source.size - position)
+                chunk, at = memoryview(disk.pread(fd, wanted, position)), 0
+                size = _size_at(chunk, at)
+                if len(chunk) < size <= source.size - position:
+                    chunk = memoryview(disk.pread(fd, size, position))
+            batch = RecordBatch(chunk, at, len(chunk))
+            if crc32c(chunk[at + _CHECKED_POSITION : at + size]) != batch.crc:
+                raise Uncleanable(path, position, "the checksum of the batch is wrong")
+            last_offset = batch.last_offset
+            if batch.base_offset < expected or not batch.base_offset <= last_offset < end_offset:
                 raise Uncleanable(
                     path,
                     position,
-                    f"offsets {header.base_offset} to {header.last_offset} are outside of "
-                    f"[{expected}, {source.end_offset})",
+                    f"offsets {batch.base_offset} to {last_offset} are not within "
+                    f"[{expected}, {end_offset})",
                 )
-            yield header, batch
-            expected = header.last_offset + 1
-            position += header.size
-        if position != source.size:
-            raise Uncleanable(path, position, "the last batch is incomplete")
+            yield position, batch
+            expected = last_offset + 1
+            position += size
+            at += size
     except CorruptBatch as error:
         raise Uncleanable(path, position, str(error)) from error
     finally:
         disk.close(fd)
+
+
+def _size_at(chunk: memoryview, at: int) -> int:
+    """How long the batch in a chunk says it is; the least a batch is where it does not say."""
+    if len(chunk) - at < HEADER_SIZE:
+        return HEADER_SIZE
+    return max(LOG_OVERHEAD + int(_LENGTH(chunk, at + _LENGTH_POSITION)[0]), HEADER_SIZE)
 
 
 def position_before(disk: Disk, order: CleaningOrder, source: Source, offset: int) -> int:
