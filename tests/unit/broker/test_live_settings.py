@@ -34,6 +34,18 @@ def test_changes_reach_the_logs_in_their_order_of_precedence() -> None:
     assert live.of_topic("t").retention_ms == 4000
 
 
+def test_logs_hear_only_of_what_is_theirs() -> None:
+    broker, live = settings()
+    broker.metadata.set_topic_overrides("t", {"retention.ms": "4000"})
+    live.changed("topics", "t", {"retention.ms": "4000"})
+    before, other = broker.log("t").config, broker.log("u").config
+    live.changed("brokers", str(NODE), {"max.connections": "7"})
+    assert broker.log("u").config is other
+    live.changed("brokers", str(NODE), {"log.retention.ms": "5"})
+    assert broker.log("t").config is before
+    assert retention(broker, "u") == 5
+
+
 def test_another_brokers_settings_are_none_of_ours() -> None:
     _, live = settings("log.retention.ms=1000")
     live.changed("brokers", "77", {"log.retention.ms": "5"})

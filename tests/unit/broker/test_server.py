@@ -18,7 +18,11 @@ from broker.data_directories import StartFailed
 from broker.log_loading import LoadInterrupted
 from broker.server import RUNNING, STOPPING, Server, serve
 from config.broker_config import BrokerConfig
+from config.catalogue import KEYS
+from config.definition import READ_ONLY, REFUSED
 from config.loading import load
+from config.topic_config import BROKER_WORDS, log_config
+from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
@@ -31,13 +35,19 @@ from protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.model import TopicPartition
+from protocol.model import ResourceType, TopicPartition
 from protocol.schema.message import Request, Response
 from runtime.clock import SystemClock
 from runtime.disk import Disk, OsDisk
@@ -230,6 +240,84 @@ async def test_settings_follow_the_store_live(start: Start) -> None:
     assert log.config.retention_ms == 777
     await controller.set_configs("brokers", "1", {"log.retention.ms": "5"})
     assert log.config.retention_ms == 777
+    await client.close()
+
+
+BROKER_DEFAULTS = {
+    "log.cleanup.policy": "compact",
+    "compression.gzip.level": "2",
+    "compression.lz4.level": "2",
+    "compression.type": "lz4",
+    "compression.zstd.level": "2",
+    "log.cleaner.delete.retention.ms": "2000",
+    "log.segment.delete.delay.ms": "2000",
+    "log.flush.interval.messages": "2000",
+    "log.flush.interval.ms": "2000",
+    "log.index.interval.bytes": "2000",
+    "log.cleaner.max.compaction.lag.ms": "2000",
+    "message.max.bytes": "2000",
+    "log.message.timestamp.after.max.ms": "2000",
+    "log.message.timestamp.before.max.ms": "2000",
+    "log.message.timestamp.type": "LogAppendTime",
+    "log.cleaner.min.cleanable.ratio": "0.25",
+    "log.cleaner.min.compaction.lag.ms": "200",
+    "min.insync.replicas": "2",
+    "log.preallocate": "true",
+    "log.retention.bytes": "2000",
+    "log.retention.ms": "2000",
+    "log.segment.bytes": "2000000",
+    "log.index.size.max.bytes": "2000",
+    "log.roll.jitter.ms": "200",
+    "log.roll.ms": "2000",
+    "unclean.leader.election.enable": "true",
+}
+
+
+async def alter(client: Client, name: str, operation: int, configs: dict[str, str]) -> int:
+    resource = AlterConfigsResource(
+        resource_type=ResourceType.BROKER,
+        resource_name=name,
+        configs=[
+            AlterableConfig(
+                name=key, config_operation=operation, value=value if operation == 0 else None
+            )
+            for key, value in configs.items()
+        ],
+    )
+    request = IncrementalAlterConfigsRequest(resources=[resource])
+    response = await client.ask(request, 1, IncrementalAlterConfigsResponse)
+    assert response.responses[0].error_message is None
+    return response.responses[0].error_code
+
+
+def dynamic_words() -> set[str]:
+    """The broker settings that speak for topic keys and may change while it runs."""
+    words = {word for words in BROKER_WORDS.values() for word, _ in words}
+    return {
+        word for word in words if KEYS[word].dynamic != READ_ONLY and KEYS[word].status != REFUSED
+    }
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+async def test_every_broker_default_that_a_client_sets_reaches_open_logs(
+    start: Start, name: str
+) -> None:
+    server = await start()
+    client = await Client.to(server)
+    await create_topic(client)
+    log = log_of(server.replicas.partitions[TopicPartition("t", 0)])
+    untouched = log.config
+    assert set(BROKER_DEFAULTS) == dynamic_words()
+    for word, value in BROKER_DEFAULTS.items():
+        assert await alter(client, name, 0, {word: value}) == 0
+        wanted = log_config(BrokerConfig({word: value}), {})
+        assert log.config == wanted != untouched, word
+        assert await alter(client, name, 1, {word: value}) == 0
+        assert log.config == untouched, word
+    assert await alter(client, name, 0, {"message.max.bytes": "60"}) == 0
+    assert (await produce(client))[0] == ErrorCode.MESSAGE_TOO_LARGE
+    assert await alter(client, name, 1, {"message.max.bytes": ""}) == 0
+    assert (await produce(client))[0] == ErrorCode.NONE
     await client.close()
 
 
