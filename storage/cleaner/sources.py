@@ -31,10 +31,10 @@ def read_batches(
 ) -> Iterator[tuple[int, RecordBatch]]:
     """Every batch from a position on, which begins one; Uncleanable where the file is not right.
 
-    With each comes its position. Views of a batch stay valid as long as they are held.
+    With each comes its position. Views of a batch stay valid as long as they are held. No file is
+    open between two batches.
     """
     path = segment_path(order.directory, source.base_offset, LOG)
-    fd = disk.open(path, writable=False)
     expected, end_offset = source.base_offset, source.end_offset
     chunk, at = memoryview(b""), 0
     try:
@@ -42,10 +42,10 @@ def read_batches(
             size = _size_at(chunk, at)
             if size > len(chunk) - at:
                 wanted = min(max(order.io_bytes, size), source.size - position)
-                chunk, at = memoryview(disk.pread(fd, wanted, position)), 0
+                chunk, at = memoryview(_read(disk, path, wanted, position)), 0
                 size = _size_at(chunk, at)
                 if len(chunk) < size <= source.size - position:
-                    chunk = memoryview(disk.pread(fd, size, position))
+                    chunk = memoryview(_read(disk, path, size, position))
             batch = RecordBatch(chunk, at, len(chunk))
             if crc32c(chunk[at + _CHECKED_POSITION : at + size]) != batch.crc:
                 raise Uncleanable(path, position, "the checksum of the batch is wrong")
@@ -63,6 +63,12 @@ def read_batches(
             at += size
     except CorruptBatch as error:
         raise Uncleanable(path, position, str(error)) from error
+
+
+def _read(disk: Disk, path: str, size: int, position: int) -> bytes:
+    fd = disk.open(path, writable=False)
+    try:
+        return disk.pread(fd, size, position)
     finally:
         disk.close(fd)
 
@@ -88,13 +94,11 @@ def position_before(disk: Disk, order: CleaningOrder, source: Source, offset: in
     relative_offset, position = found
     if not 0 < position < source.size:
         return 0
-    fd = disk.open(segment_path(order.directory, source.base_offset, LOG), writable=False)
+    path = segment_path(order.directory, source.base_offset, LOG)
     try:
-        header = read_header(disk.pread(fd, _HEADER_BYTES, position), 0, position)
+        header = read_header(_read(disk, path, _HEADER_BYTES, position), 0, position)
     except CorruptBatch:
         return 0
-    finally:
-        disk.close(fd)
     confirmed = (
         header is not None
         and header.magic == MAGIC
