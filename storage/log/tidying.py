@@ -82,7 +82,7 @@ def _finish_swaps(disk: Disk, directory: str, names: dict[str, SegmentFileName])
     if covered:
         # No swap may become plain while something it replaced could come back beside it.
         first = min(base for base, _ in covered)
-        end = max(next_offset for _, next_offset in covered)
+        end = max(max(base + 1, next_offset) for base, next_offset in covered)  # maybe empty
         for name, file in list(names.items()):
             if (
                 file.suffix == NO_SUFFIX
