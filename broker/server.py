@@ -48,9 +48,10 @@ from broker.data_directories import (
 from broker.handler_table import Services
 from broker.jobs import JobRunner
 from broker.live_settings import LiveSettings
+from broker.load_progress import LoadInterrupted, LoadProgress
 from broker.log_cleaning import LogCleaning
 from broker.log_flushing import flush_all
-from broker.log_loading import LoadInterrupted, LoadProgress, run_load_tasks
+from broker.log_loading import run_load_tasks
 from broker.network.connection_limits import ConnectionLimits
 from broker.network.listener import SocketOptions
 from broker.network.socket_server import SocketServer

@@ -8,14 +8,16 @@ A directory that metadata does not name, or names with another topic id, is repo
 """
 
 import logging
+from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from config.topic_config import LogConfig
 from protocol.model import ZERO_TOPIC_ID, TopicPartition, topic_id_to_text
 from storage.damaged_logs import Damage
 from storage.errors import CorruptFileError, DamagedLog, StorageError
-from storage.filenames import FUTURE
+from storage.filenames import FUTURE, LOG, parse_segment_file_name, segment_path
+from storage.load_orders import LoadOrder, LoadOutcome
 from storage.log.environment import LogEnvironment, LogIdentity
 from storage.log.partition_log import PartitionLog
 from storage.log.recovery import Checkpoints, LoadClock, LoadedLog, load_log
@@ -37,6 +39,16 @@ class UnservedDirectory(NamedTuple):
     topic_partition: TopicPartition
     topic_id: bytes | None
     reason: str
+
+
+class Extent(NamedTuple):
+    """What a recovery has to read through: segments and their bytes."""
+
+    segments: int
+    nbytes: int
+
+
+NO_EXTENT: Final = Extent(0, 0)
 
 
 class LoadTask:
@@ -111,6 +123,43 @@ class LoadTask:
             self.error = error
         except DamagedLog as damage:
             self.damage = damage
+
+    # In another process.
+
+    def measure(self) -> Extent:
+        """How much there is to read through; in any thread. Nothing where it is unknown."""
+        disk, directory = self.directory.disk, self.identity.directory
+        if not self.recovers:
+            return NO_EXTENT
+        try:
+            names = filter(None, map(parse_segment_file_name, disk.listdir(directory)))
+            bases = sorted(
+                file.base_offset for file in names if file.kind == LOG and not file.suffix
+            )
+            first = max(bisect_right(bases, self.checkpoints.recovery_point) - 1, 0)
+            sizes = [disk.file_size(segment_path(directory, base, LOG)) for base in bases[first:]]
+        except StorageError:
+            return NO_EXTENT  # loading it will tell
+        return Extent(len(sizes), sum(sizes))
+
+    def order(self) -> LoadOrder:
+        """The same loading for another process; `take` has to follow."""
+        self.begun = True
+        return LoadOrder(
+            self.identity,
+            self._config,
+            self.checkpoints,
+            self._now_ms,
+            self._environment.producer_id_expiration_ms(),
+        )
+
+    def take(self, outcome: LoadOutcome) -> None:
+        """What came of the order."""
+        self.error, self.damage = outcome.error, outcome.damage
+        if outcome.parcel:
+            from storage.log.parcel import unpack
+
+            self._loaded = unpack(outcome.parcel, self.directory.disk, self._environment.pool)
 
     def log(self) -> PartitionLog:
         """The log that was loaded without an error."""
