@@ -58,3 +58,10 @@ def test_a_swap_takes_the_place_of_all_it_covers(disk: FaultDisk) -> None:
     found = tidy(disk, "/log")
     assert (found.base_offsets, found.unindexed) == ([0, 15], frozenset())
     assert disk.read_file(f"/log/{name(0, 'log')}") == bytes(cleaned)
+
+
+def test_a_swap_without_batches_leaves_no_index_of_what_it_replaces(disk: FaultDisk) -> None:
+    fill(disk, name(0, "log.swap"), name(0, "index.swap"), name(0, "timeindex.swap"))
+    fill(disk, name(0, "log"), name(0, "index"), name(0, "timeindex"), name(0, "txnindex"))
+    assert tidy(disk, "/log").base_offsets == [0]
+    assert not disk.exists(f"/log/{name(0, 'txnindex')}")
