@@ -14,7 +14,7 @@ missing between batches or inside one are right in a log that was compacted, and
 from collections.abc import Callable
 
 from protocol.errors import KafkaError
-from protocol.records.batch import MAGIC, RecordBatch
+from protocol.records.batch import RecordBatch
 from protocol.records.kernel import validate_records
 from storage.invariants.finding import (
     MEND_BY_RECOVERY,
@@ -120,7 +120,10 @@ class BatchAudit:
     def _follow(self, header: BatchHeader, expected: int) -> None:
         if header.base_offset > expected:
             self._gap(expected, header.base_offset)
-        if 0 <= header.leader_epoch < self.latest_epoch:
+        if header.leader_epoch < -1:
+            problem = f"leader epoch {header.leader_epoch} cannot be"
+            self._tell(problem, header.position, header.base_offset)
+        elif 0 <= header.leader_epoch < self.latest_epoch:
             self._tell(
                 f"leader epoch {header.leader_epoch} at offset {header.base_offset} goes back: "
                 f"it was {self.latest_epoch} before",
@@ -173,11 +176,6 @@ class BatchAudit:
                 return f"record offset {record.offset} does not ascend within the batch"
             before = record.offset
         return ""
-
-
-def is_batch(header: BatchHeader) -> bool:
-    """Whether an entry is of the present format, with an epoch and maybe a producer."""
-    return header.magic == MAGIC
 
 
 def _only_zeros(read: Read, position: int, length: int) -> bool:

@@ -1,6 +1,6 @@
 """What must hold in the offset checkpoints of a log directory, held against the logs in it.
 
-    recovery-point-offset-checkpoint   ≤ log end                   else a start takes the log end
+    recovery-point-offset-checkpoint   ≤ log end, and after a clean shutdown just that
     log-start-offset-checkpoint        ≤ log end                   else a start drops every record
     replication-offset-checkpoint      within [log start, log end] (high watermark)
     cleaner-offset-checkpoint          within [log start, log end] (first dirty offset)
@@ -54,10 +54,23 @@ class CheckpointAudit:
                 extent = extents.get(partition)
                 if extent is None:
                     problem = f"speaks of {partition}, which is not here"
-                    self._tell(name, problem, Severity.INFO, MEND_BY_START)
+                    exact = clean and name != CLEANER_CHECKPOINT
+                    severity = Severity.WARNING if exact else Severity.INFO
+                    self._tell(name, problem, severity, MEND_BY_START)
                     continue
                 start = max(extent.first_offset, starts.get(partition, 0))
                 self._compare(name, partition, offset, (start, extent.log_end_offset), clean)
+
+        if clean:
+            self._tell_absent(extents)
+
+    def _tell_absent(self, extents: Mapping[TopicPartition, Extent]) -> None:
+        """After a clean shutdown two of the files speak of every log."""
+        for name in (RECOVERY_POINT_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT):
+            known = self.offsets[name]
+            for partition in extents.keys() - known.keys() if known else ():
+                problem = f"says nothing of {partition}"
+                self._tell(name, problem, Severity.WARNING, MEND_BY_START)
 
     def _compare(
         self,
@@ -74,6 +87,9 @@ class CheckpointAudit:
                 severity = max(severity, Severity.WARNING)
             problem = f"{partition}: {offset} is beyond the log end, {end}"
             self._tell(name, problem, severity, _remedy(name), offset)
+        elif clean and offset < end and name == RECOVERY_POINT_CHECKPOINT:
+            problem = f"{partition}: {offset}, but the log was closed cleanly at {end}"
+            self._tell(name, problem, Severity.WARNING, _remedy(name), offset)
         elif offset < start and name in (HIGH_WATERMARK_CHECKPOINT, CLEANER_CHECKPOINT):
             problem = f"{partition}: {offset} is below the log start, {start}"
             self._tell(name, problem, min(severity, Severity.WARNING), _remedy(name), offset)
