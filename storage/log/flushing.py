@@ -235,8 +235,9 @@ class FlushWork:
                 logger.warning("%s Flush put off: %s", self._log.prefix, error)
                 return
             except StorageError:
-                _discard(self._steps)
-                raise
+                if not self._log.offline:  # else it was deleted meanwhile, its directory renamed
+                    _discard(self._steps)
+                    raise
             del self._steps[0]
 
     def commit(self) -> "Sequence[PartitionLog]":

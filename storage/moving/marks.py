@@ -23,9 +23,11 @@ def was_moved(disk: Disk, directory: str) -> bool:
     return disk.exists(f"{directory}/{MOVED_FROM}")
 
 
-def remove_moved_from(disk: Disk, directory: str, *, sync: bool) -> None:
-    """There are no two replicas any more; with sync the mark cannot come back after a power cut."""
+def remove_moved_from(disk: Disk, directory: str) -> None:
+    """There are no two replicas any more, durably: a mark that comes back would win over another.
+
+    Nor can one come back that somebody has removed a moment ago.
+    """
     if was_moved(disk, directory):
         disk.unlink(f"{directory}/{MOVED_FROM}")
-        if sync:
-            disk.fsync_dir(directory)
+    disk.fsync_dir(directory)

@@ -73,4 +73,4 @@ def drop_marks(tasks: Sequence[LoadTask], directories: Sequence[LogDirectory]) -
         for directory in directories:
             directory.disk.fsync_dir(directory.path)
     for task in marked:
-        remove_moved_from(task.directory.disk, task.identity.directory, sync=False)
+        remove_moved_from(task.directory.disk, task.identity.directory)

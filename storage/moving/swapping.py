@@ -35,6 +35,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from storage.epochs import EpochEntry
+from storage.errors import StorageError
 from storage.filenames import DELETE, marked_directory_name, partition_directory_name
 from storage.jobs import NO_DELAY_MS, NO_JOBS, Job, OffLoopWork, OnLoopWork, Plan, Work
 from storage.log.environment import LogEnvironment
@@ -72,15 +73,14 @@ def seal_facts(current: PartitionLog) -> SealFacts:
 
 
 def seal(future: PartitionLog, current: PartitionLog, facts: SealFacts, now_ms: int) -> Seal | None:
-    """Make all of the copy durable, with what it must say of itself; None if no descriptor was
-    left for that. Runs in a worker, which touches nothing of the current log but its directory.
+    """Make all of the copy durable, then what it must say of itself: that vouches for the rest.
+
+    None if no descriptor was left for that. Runs in a worker, which touches nothing of the current
+    log but its directory.
     """
-    remove_moved_from(current.disk, current.directory, sync=True)
+    _unmark(current)
     end_offset = future.log_end_offset
     future.epochs.adopt(entry for entry in facts.epochs if entry.start_offset <= end_offset)
-    known = KnownOffsets(end_offset, facts.log_start_offset, facts.high_watermark)
-    mark_newer(future.disk, future.directory, known)
-    write_moved_from(future.disk, future.directory, current.directory)
     future.flusher.was_cut()
     work = future.plan_flush(now_ms)
     assert work is not None, future
@@ -88,6 +88,10 @@ def seal(future: PartitionLog, current: PartitionLog, facts: SealFacts, now_ms: 
     work.commit()
     if future.recovery_point < end_offset:
         return None
+    known = KnownOffsets(end_offset, facts.log_start_offset, facts.high_watermark)
+    mark_newer(future.disk, future.directory, known)
+    write_moved_from(future.disk, future.directory, current.directory)
+    future.disk.fsync_dir(future.directory)
     return Seal(facts.log_start_offset, end_offset, len(future.segments), future.generation)
 
 
@@ -109,6 +113,9 @@ def may_swap(current: PartitionLog, future: PartitionLog, sealed: Seal) -> bool:
 def swap(current: PartitionLog, future: PartitionLog, environment: LogEnvironment) -> None:
     """Step 2: the copy has the live name, and all that memory knew of the log.
 
+    What is durable of it counts no further than it did before, because its name is not yet: the
+    next flush syncs that, and answers who waits.
+
     StorageError, with nothing changed, if the name cannot be given.
     """
     directory = f"{future.log_dir}/{partition_directory_name(*future.topic_partition)}"
@@ -125,8 +132,21 @@ def swap(current: PartitionLog, future: PartitionLog, environment: LogEnvironmen
     future.producers.adopt(current.producers)
     future.high_watermark = current.high_watermark
     future.first_dirty_offset = current.first_dirty_offset
+    future.recovery_point = future.flushed_end_offset = current.flushed_end_offset
     future.update_config(current.config)
     future.flusher.moved()
+
+
+def _unmark(log: PartitionLog) -> None:
+    """The log is the only replica of its partition; one that was deleted meanwhile needs no more.
+
+    Its directory has another name then.
+    """
+    try:
+        remove_moved_from(log.disk, log.directory)
+    except StorageError:
+        if not log.offline:
+            raise
 
 
 class Retirement:
@@ -190,12 +210,7 @@ class Retirement:
         self._done()
         if directory.offline or log.offline:
             return ()
-        path = log.directory
-        return (
-            OffLoopWork(
-                directory.path, lambda: remove_moved_from(directory.disk, path, sync=False)
-            ),
-        )
+        return (OffLoopWork(directory.path, lambda: _unmark(log)),)
 
 
 def _job(directory: LogDirectory, work: Callable[[], None], following: Plan) -> Job:
