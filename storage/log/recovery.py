@@ -225,13 +225,10 @@ class _Loader:
                 self._check_range(segment)
         last = segments[-1]
         path = last.path(LOG)
-        try:
-            end_position = last.read_end()
-        except CorruptBatch as error:
-            raise DamagedLog(path, 0, str(error)) from error
+        end_position = last.read_end()
         if end_position < last.size:
             if not self._is_padding(path, end_position, last.size):
-                raise DamagedLog(path, end_position, "the last batch is incomplete")
+                raise DamagedLog(path, end_position, "no whole batch begins here")
             last.trim_preallocated(end_position)
         self._check_range(last)
         return last.read_next_offset()

@@ -187,6 +187,8 @@ class SegmentReader:
                 for header in self._headers_near(fd, place):
                     self.next_offset = header.last_offset + 1
                     end_position = header.position + header.size
+            except CorruptBatch:
+                pass  # the end is told by where it is
             finally:
                 self._disk.close(fd)
         return end_position
