@@ -52,9 +52,6 @@ class Disk(Protocol):
     def fsync(self, fd: int) -> None:
         """Return once the file's bytes and length are durable."""
 
-    def allocate(self, fd: int, size: int) -> None:
-        """Reserve space so that the file is at least size bytes long, zeros beyond its data."""
-
     def read_file(self, path: str) -> bytes:
         """The whole content of a file."""
 
@@ -194,15 +191,6 @@ class OsDisk:
     def fsync(self, fd: int) -> None:
         """Sync data and length."""
         os.fsync(fd)
-
-    def allocate(self, fd: int, size: int) -> None:
-        """Reserve by fallocate; a file system without it gets a sparse file."""
-        try:
-            os.posix_fallocate(fd, 0, size)
-        except OSError as error:
-            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
-                raise
-            os.ftruncate(fd, max(size, os.fstat(fd).st_size))
 
     def read_file(self, path: str) -> bytes:
         """Open, read to the end, close."""

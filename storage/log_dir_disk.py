@@ -86,13 +86,6 @@ class LogDirDisk:
         except OSError as error:
             self._failed("flushing", error)
 
-    def allocate(self, fd: int, size: int) -> None:
-        """Reserve space."""
-        try:
-            self._disk.allocate(fd, size)
-        except OSError as error:
-            self._failed("preallocating", error)
-
     def read_file(self, path: str) -> bytes:
         """The content of a file; ask `exists` first where it may be missing."""
         try:

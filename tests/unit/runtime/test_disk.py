@@ -58,15 +58,12 @@ def test_a_duplicate_outlives_the_descriptor_it_was_made_from(disk: Disk, root: 
     disk.close(other)
 
 
-def test_files_are_cut_grown_and_reserved(disk: Disk, root: str) -> None:
+def test_files_are_cut_and_grown(disk: Disk, root: str) -> None:
     fd = disk.open(f"{root}/a", create=True)
     disk.pwrite(fd, b"abcdef", 0)
     disk.truncate(fd, 2)
     disk.truncate(fd, 4)
     assert disk.pread(fd, 9, 0) == b"ab\0\0"
-    disk.allocate(fd, 8)
-    disk.allocate(fd, 1)
-    assert disk.size(fd) == 8
     disk.close(fd)
 
 
@@ -149,24 +146,6 @@ def test_short_reads_and_writes_are_continued(
     monkeypatch.setattr(os, "pwrite", lambda fd, data, at: 0)
     with pytest.raises(OSError, match="nothing was written"):
         disk.pwrite(fd, b"x", 0)
-    disk.close(fd)
-
-
-def test_a_file_system_without_fallocate_gets_a_sparse_file(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(fd: int, offset: int, size: int) -> None:
-        raise OSError(code, "refused")
-
-    monkeypatch.setattr(os, "posix_fallocate", refuse)
-    disk = OsDisk()
-    fd = disk.open(str(tmp_path / "a"), create=True)
-    code = errno.EOPNOTSUPP
-    disk.allocate(fd, 100)
-    assert disk.size(fd) == 100
-    code = errno.ENOSPC
-    with pytest.raises(OSError, match="refused"):
-        disk.allocate(fd, 200)
     disk.close(fd)
 
 

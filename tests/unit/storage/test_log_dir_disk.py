@@ -19,7 +19,6 @@ CALLS: dict[str, Callable[[Disk, int], object]] = {
     "size": lambda disk, fd: disk.size(-1),
     "truncate": lambda disk, fd: disk.truncate(-1, 0),
     "fsync": lambda disk, fd: disk.fsync(-1),
-    "allocate": lambda disk, fd: disk.allocate(-1, 1),
     "read_file": lambda disk, fd: disk.read_file("/d/none"),
     "write_file": lambda disk, fd: disk.write_file("/d/none/x", b""),
     "listdir": lambda disk, fd: disk.listdir("/d/none"),
@@ -74,7 +73,6 @@ def test_what_works_is_passed_on(fault: FaultDisk) -> None:
     other = disk.dup(fd)
     assert disk.pwrite(fd, b"C", 0) == 1
     assert disk.pread(other, 7, 0) == b"Content"
-    disk.allocate(fd, 9)
     disk.truncate(fd, 7)
     assert disk.size(fd) == disk.file_size("/d/file") == 7
     disk.fsync(fd)
