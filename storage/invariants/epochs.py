@@ -60,14 +60,14 @@ class EpochAudit:
         entries = self._entries
         while self._slot + 1 < len(entries) and entries[self._slot + 1][1] <= offset:
             self._slot += 1
-        # The first entry was cut to a log start that no checkpoint kept when the broker died.
-        covered = entries[max(self._slot, 0)][0] if entries else -1
+        covered = entries[self._slot][0] if self._slot >= 0 else -1
         if covered == header.leader_epoch or (covered, header.leader_epoch) in self._told:
             return
         self._told.add((covered, header.leader_epoch))
         severity = Severity.ERROR if self._promise.holds_at(offset) else Severity.INFO
         if covered < 0 and self._exists:
-            severity = Severity.INFO  # records deleted up to here, and the new log start forgotten
+            # The first entry was cut to a log start that no checkpoint kept when the broker died.
+            severity = Severity.INFO
         here = "no epoch covers" if covered < 0 else f"epoch {covered} covers"
         self._tell(
             f"{here} offset {offset}, whose batch has {header.leader_epoch}", severity, offset

@@ -200,9 +200,10 @@ class _PartitionAudit:
             end = self._batches.walk(read, length, self._advance, take, is_last)
         finally:
             self._disk.close(fd)
+        if self._batches.damaged:
+            self._producers.exact = False
         if indexes is not None:
-            exact = self._producers.exact and not self._batches.damaged
-            indexes.finish(end, exact_replay=exact)
+            indexes.finish(end, exact_replay=self._producers.exact)
 
     def _index_rules(self, bases: list[int], slot: int) -> IndexRules:
         promise, is_last = self._promise, slot == len(bases) - 1
