@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from broker.load_progress import LoadProgress
 from broker.metrics import declarations as names
 from broker.metrics.declarations import Declared
 from broker.metrics.endpoint import MetricsEndpoint
@@ -56,7 +57,7 @@ class Observed(NamedTuple):
     fsync_s: Summary
     broker_state: Callable[[], int]
     failures: Callable[[], int]
-    load_progress: Callable[[], tuple[int, int]]
+    load_progress: LoadProgress
 
 
 class LoadedExposition(Exposition):
@@ -95,6 +96,7 @@ def make_endpoint(observed: Observed) -> MetricsEndpoint:
         SourceFunctions(
             broker_state=observed.broker_state,
             offline_directories=partial(_offline_directories, observed.logs),
+            remaining_recovery=observed.load_progress.remaining,
             fetch_sessions=partial(_fetch_sessions, observed.sessions),
             connections=lambda: observed.socket_server.open_by_listener,
             broker_addresses=partial(_broker_addresses, observed.replicas.metadata),
@@ -146,13 +148,13 @@ def _broker_addresses(metadata: MetadataCache) -> dict[str, str]:
 
 def _own_counts(observed: Observed) -> dict[Declared, float]:
     server = observed.socket_server
-    done, total = observed.load_progress()
     return {
         names.CONNECTIONS_REFUSED: observed.connection_limits.refused,
         names.BYTES_HELD: server.held_bytes,
         names.BAD_FRAMES: server.bad_frames + observed.requests.bad_frames,
         names.HANDLER_FAILURES: observed.requests.failures,
         names.JOB_FAILURES: observed.failures(),
-        names.RECOVERY_LOGS: total,
-        names.RECOVERED_LOGS: done,
+        names.RECOVERY_LOGS: observed.load_progress.total,
+        names.RECOVERED_LOGS: observed.load_progress.done,
+        names.DAMAGED_LOGS: len(observed.logs.damaged),
     }

@@ -280,7 +280,7 @@ class Server:
                 fsync_s=self._platform.fsync_s,
                 broker_state=lambda: self.state,
                 failures=self._failures,
-                load_progress=lambda: (self.load_progress.done, self.load_progress.total),
+                load_progress=self.load_progress,
             )
         )
         await self._metrics.start(self._metrics_socket)

@@ -107,6 +107,14 @@ FENCED_BROKERS = _gauge("kafka_controller_kafkacontroller_fencedbrokercount", "B
 OFFLINE_DIRECTORIES = _gauge(
     "kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed."
 )
+REMAINING_LOGS = _gauge(
+    "kafka_log_logmanager_remaininglogstorecover", "Logs that a start has to recover yet.", ("dir",)
+)
+REMAINING_SEGMENTS = _gauge(
+    "kafka_log_logmanager_remainingsegmentstorecover",
+    "Segments that a start has to recover yet.",
+    ("dir",),
+)
 FETCH_SESSIONS = _gauge(
     "kafka_server_fetchsessioncache_numincrementalfetchsessions", "Incremental fetch sessions kept."
 )
@@ -280,6 +288,12 @@ JOB_FAILURES = _declare(
 )
 RECOVERY_LOGS = _gauge("tidelog_recovery_logs", "Logs there were to load at start.", (), _OWN)
 RECOVERED_LOGS = _gauge("tidelog_recovery_logs_loaded", "Logs loaded so far.", (), _OWN)
+DAMAGED_LOGS = _gauge(
+    "tidelog_damaged_logs",
+    "Logs not served, because records that were durable are not what they were.",
+    (),
+    _OWN,
+)
 PARTITIONS_HIDDEN = _gauge(
     "tidelog_metrics_partitions_hidden",
     "Partitions not shown one by one, for metrics.partition.limit.",

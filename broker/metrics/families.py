@@ -64,6 +64,7 @@ def broker_pieces(sources: MetricSources) -> Iterator[Piece]:
     yield _one(names.OFFLINE_REPLICAS, counts.offline)
     yield from _cluster_pieces(sources)
     yield _one(names.OFFLINE_DIRECTORIES, sources.offline_directories())
+    yield from _recovery_pieces(sources)
     yield _one(names.FETCH_SESSIONS, sources.fetch_sessions()[0])
     yield _one(names.FETCH_SESSION_PARTITIONS, sources.fetch_sessions()[1])
     sizes = sources.replicas.purgatories.sizes().items()
@@ -91,6 +92,14 @@ def broker_pieces(sources: MetricSources) -> Iterator[Piece]:
         yield _one(family, value)
     yield summary_piece(names.LOOP_LAG, sources.loop_health.lag_s)
     yield summary_piece(names.FSYNC, sources.fsync_s)
+
+
+def _recovery_pieces(sources: MetricSources) -> Iterator[Piece]:
+    remaining = sources.remaining_recovery()
+    for which, family in enumerate((names.REMAINING_LOGS, names.REMAINING_SEGMENTS)):
+        yield Piece(
+            family, [Sample("", {"dir": path}, left[which]) for path, left in remaining.items()]
+        )
 
 
 def _cluster_pieces(sources: MetricSources) -> Iterator[Piece]:

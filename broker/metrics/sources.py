@@ -64,6 +64,7 @@ class MetricSources:
         self.fsync_s = fsync_s
         self.broker_state = functions.broker_state
         self.offline_directories = functions.offline_directories
+        self.remaining_recovery = functions.remaining_recovery
         self.fetch_sessions = functions.fetch_sessions
         self.connections = functions.connections
         self.broker_addresses = functions.broker_addresses
@@ -80,6 +81,7 @@ class SourceFunctions(NamedTuple):
 
     broker_state: Callable[[], int]
     offline_directories: Callable[[], int]
+    remaining_recovery: Callable[[], dict[str, tuple[int, int]]]
     fetch_sessions: Callable[[], tuple[int, int]]
     connections: Callable[[], dict[str, int]]
     broker_addresses: Callable[[], dict[str, str]]

@@ -28,6 +28,7 @@ def sources(broker: ReplicaBroker, limit: int = 1000) -> MetricSources:
         SourceFunctions(
             broker_state=lambda: 3,
             offline_directories=lambda: 0,
+            remaining_recovery=lambda: {"/a": (2, 9)},
             fetch_sessions=lambda: (0, 0),
             connections=lambda: {"PLAINTEXT": 2},
             broker_addresses=lambda: {"1": "h:9092"},
@@ -48,6 +49,8 @@ def test_a_broker_shows_its_partitions_connections_and_own_counts() -> None:
     assert values(found, names.PARTITION_COUNT) == [2]
     assert values(found, names.CONNECTIONS) == [2]
     assert values(found, names.BAD_FRAMES) == [5]
+    assert values(found, names.REMAINING_LOGS) == [2]
+    assert values(found, names.REMAINING_SEGMENTS) == [9]
     assert values(found, names.LOG_END) == [0, 0]
     assert values(found, names.C_IN_SYNC) == [1, 1]
 
