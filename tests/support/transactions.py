@@ -55,19 +55,25 @@ class TransactionalProducer:
     def append(
         self, harness: LogHarness, values: Sequence[bytes], *, plain: bool = False
     ) -> AppendResult:
-        """Send the next batch; `plain` outside of transactions."""
+        """Send the next batch; `plain` outside of transactions. The jobs are run."""
         data = self.batch(harness.log, values, harness.now_ms, plain=plain)
         return _append(harness, data, Origin.CLIENT)
 
-    def end(self, harness: LogHarness, *, commit: bool, bump: bool = False) -> AppendResult:
-        """Have the coordinator end the transaction; `bump` raises the epoch with it (KIP-890)."""
-        epoch, _ = self.expected(harness.log)
-        data = build_end_transaction_marker(
+    def marker(
+        self, log: PartitionLog, timestamp: int, *, commit: bool, bump: bool = False
+    ) -> bytearray:
+        """What ends the transaction, as the coordinator writes it; `bump` raises the epoch."""
+        epoch, _ = self.expected(log)
+        return build_end_transaction_marker(
             EndTransactionMarker(commit, self.coordinator_epoch),
             producer_id=self.producer_id,
             producer_epoch=epoch + bump,
-            timestamp=harness.now_ms,
+            timestamp=timestamp,
         )
+
+    def end(self, harness: LogHarness, *, commit: bool, bump: bool = False) -> AppendResult:
+        """Have the coordinator end the transaction; `bump` as transactions v2 do (KIP-890)."""
+        data = self.marker(harness.log, harness.now_ms, commit=commit, bump=bump)
         return _append(harness, data, Origin.COORDINATOR)
 
 

@@ -94,11 +94,17 @@ class TransactionsAgainstList(RuleBasedStateMachine):
 
     # Writing.
 
-    @rule(producer_id=PRODUCERS, number=st.integers(1, 4))
-    def write(self, producer_id: int, number: int) -> None:
+    @rule(producer_id=PRODUCERS, number=st.integers(1, 4), alone=st.booleans())
+    def write(self, producer_id: int, number: int, alone: bool) -> None:
         values = self.values(number)
         result = self.producers[producer_id].append(self.harness, values)
         self.batches.append(Batch(result.base_offset, producer_id, DATA, values))
+        self.replicate(alone)
+
+    def replicate(self, alone: bool) -> None:
+        """The high watermark of a leader without followers is its log end."""
+        if alone:
+            self.harness.log.update_high_watermark(self.harness.log.log_end_offset)
 
     @rule(number=st.integers(1, 3))
     def write_plainly(self, number: int) -> None:
@@ -106,11 +112,12 @@ class TransactionsAgainstList(RuleBasedStateMachine):
         first, _ = self.harness.append(values, epoch=max(self.harness.log.latest_epoch, 0))
         self.batches.append(Batch(first, -1, PLAIN, values))
 
-    @rule(producer_id=PRODUCERS, commit=st.booleans(), bump=st.booleans())
-    def end(self, producer_id: int, commit: bool, bump: bool) -> None:
+    @rule(producer_id=PRODUCERS, commit=st.booleans(), bump=st.booleans(), alone=st.booleans())
+    def end(self, producer_id: int, commit: bool, bump: bool, alone: bool) -> None:
         result = self.producers[producer_id].end(self.harness, commit=commit, bump=bump)
         kind = COMMIT if commit else ABORT
         self.batches.append(Batch(result.base_offset, producer_id, kind, ()))
+        self.replicate(alone)
 
     @rule(producer_id=PRODUCERS)
     def send_again(self, producer_id: int) -> None:
@@ -173,8 +180,22 @@ class TransactionsAgainstList(RuleBasedStateMachine):
         target = max(log.log_end_offset - back, log.log_start_offset)
         self.harness.run(log.truncate_to(target, self.harness.now_ms))
         self.harness.checkpoint()
-        self.batches = [batch for batch in self.batches if batch.end <= log.log_end_offset]
+        self.take_end()
         self.settled = {marker for marker in self.settled if marker < log.log_end_offset}
+
+    def take_end(self) -> None:
+        """The log ends where it ends, and may have forgotten what lies before its start."""
+        log = self.harness.log
+        start, end = log.log_start_offset, log.log_end_offset
+        batches = [batch for batch in self.batches if batch.end <= end]
+        for transaction in transactions_of(batches):
+            entry = log.producers.get(transaction.producer_id)
+            first = -1 if entry is None else entry.transaction_first_offset
+            if transaction.marker < 0 and first != transaction.first:
+                lost = [one for one in transaction.batches if first < 0 or one.base < first]
+                assert all(one.end <= start for one in lost)
+                batches = [batch for batch in batches if batch not in lost]
+        self.batches = batches
 
     # Ends.
 
@@ -221,17 +242,8 @@ class TransactionsAgainstList(RuleBasedStateMachine):
         self.harness = LogHarness(self.disk, CONFIG)
         log = self.harness.log
         assert log.log_end_offset >= min(lost_from, before.log_end_offset)
-        start, end = log.log_start_offset, log.log_end_offset
-        batches = [batch for batch in self.batches if batch.end <= end]
-        for transaction in transactions_of(batches):
-            entry = log.producers.get(transaction.producer_id)
-            is_known = entry is not None and entry.transaction_first_offset >= 0
-            if transaction.marker < 0 and not is_known:
-                # All of it lies before the log start: nobody can be shown it any more.
-                assert transaction.batches[-1].end <= start
-                batches = [batch for batch in batches if batch not in transaction.batches]
-        self.batches = batches
-        self.settled = {batch.base for batch in batches if batch.base < snapshot_offset}
+        self.take_end()
+        self.settled = {batch.base for batch in self.batches if batch.base < snapshot_offset}
 
     # What must hold.
 
@@ -292,5 +304,7 @@ class TransactionsAgainstList(RuleBasedStateMachine):
             assert self.disk.open_count == 0
 
 
-TransactionsAgainstList.TestCase.settings = settings(stateful_step_count=40, deadline=None)
+TransactionsAgainstList.TestCase.settings = settings(
+    max_examples=3 * settings().max_examples, stateful_step_count=50, deadline=None
+)
 TestTransactionsAgainstList = TransactionsAgainstList.TestCase
