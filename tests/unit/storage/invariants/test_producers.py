@@ -83,7 +83,7 @@ def test_after_deleted_records_replay_begins_at_the_first_segment_s_snapshot() -
 
 def test_where_batches_are_missing_snapshots_are_not_judged() -> None:
     disk = kept_log()
-    log = names(disk, ".log")[-1]
+    log = names(disk, ".log")[0]
     data = bytearray(disk.read_file(log))
     data[70] ^= 1
     disk.write_file(log, bytes(data))
