@@ -43,6 +43,7 @@ def test_most_versions_declared_are_covered() -> None:
     assert set(REQUESTS) - {key for key, _ in covered} == {
         ApiKey.OFFSET_FOR_LEADER_EPOCH,
         ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.ALTER_REPLICA_LOG_DIRS,
         ApiKey.UPDATE_FEATURES,
         ApiKey.UNREGISTER_BROKER,
         ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
