@@ -1,5 +1,8 @@
 """Targets of small groups, written out; laws of large ones are property tests."""
 
+import pytest
+
+from broker.coordinator.group import assignors
 from broker.coordinator.group.assignors import ASSIGNORS, Subscriber, Targets, by_range, uniform
 
 X, Y, Z = (bytes([letter]) * 16 for letter in b"XYZ")
@@ -96,3 +99,16 @@ def test_uniform_of_different_topics_moves_until_no_topic_is_uneven() -> None:
     targets = uniform(members, {X: 3, Y: 1, Z: 1})
     assert targets == {"a": {X: {0}, Y: {0}}, "b": {X: {1, 2}}, "c": {Z: {0}}}
     assert uniform(again(members, targets), {X: 3, Y: 1, Z: 1}) == targets
+
+
+def test_balancing_stops_after_so_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    members = [
+        subscriber("a", X, x=set(range(12))),
+        subscriber("b", X, Y),
+        subscriber("c", Y, Z),
+        subscriber("d", Z),
+    ]
+    counts = {X: 12, Y: 4, Z: 1}
+    settled = uniform(members, counts)
+    monkeypatch.setattr(assignors, "BALANCING_PASSES", 1)
+    assert uniform(members, counts) != settled
