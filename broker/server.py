@@ -369,16 +369,20 @@ class Server:
 
 
 async def serve(
-    config: BrokerConfig, platform: Platform, announce: Callable[[dict[str, object]], None]
+    config: BrokerConfig,
+    platform: Platform,
+    announce: Callable[[dict[str, object]], None],
+    watch_load: Callable[[LoadProgress], None] | None = None,
 ) -> int:
     """Run a broker until it is told to stop; the exit code. Raises StartFailed.
 
     `announce` is given the ready event once clients are served. A signal that comes before the
-    logs are loaded ends the start before the next one is; after that, as soon as it is done.
+    logs are loaded ends the start in the midst of that; after that, as soon as it is done.
     """
     loop = asyncio.get_running_loop()
     signalled: asyncio.Future[str] = loop.create_future()
     server = Server(config, platform)
+    server.load_progress.watcher = watch_load
 
     def stop(name: str) -> None:
         signalled.set_result(name)

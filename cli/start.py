@@ -85,7 +85,9 @@ def run(properties: str | None, overrides: list[str], options: Mapping[str, str]
     disk = TimedDisk(clock)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(serve(config, Platform(clock, disk, disk.fsync_s), _announce))
+            platform = Platform(clock, disk, disk.fsync_s)
+            watch_load = _recovery_bar(config[observability.LOG_FORMAT])
+            return runner.run(serve(config, platform, _announce, watch_load))
     except StartFailed as error:
         return _refused(error, EXIT_FAILED)
 
@@ -100,6 +102,15 @@ def _announce(event: dict[str, object]) -> None:
 
     sys.stdout.write(json.dumps(event) + "\n")
     sys.stdout.flush()
+
+
+def _recovery_bar(log_format: str) -> Any:
+    """What shows a person how far a long recovery is; None for programs."""
+    if log_format != "text" or not sys.stderr.isatty():
+        return None
+    from cli.recovery_bar import RecoveryBar
+
+    return RecoveryBar()
 
 
 def _loop_factory() -> Any:
