@@ -210,7 +210,7 @@ class LogJobs:
         for log in self._manager.all_logs():
             if (
                 log.recovery_point < log.log_end_offset
-                and now_ms - log.flusher.last_flush_ms >= log.config.flush_ms
+                and not 0 <= now_ms - log.flusher.last_flush_ms < log.config.flush_ms
             ):
                 try:
                     work = log.plan_flush(now_ms)

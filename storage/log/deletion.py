@@ -52,7 +52,24 @@ def delete_old_segments(
         jobs += discard_segments(log, log.segments.drop_first(count))
         log.producers.delete_snapshots_before(next_offset)
         deleted += bases
+    if not log.offline:
+        _warn_of_the_future(log, now_ms)
     return deleted, jobs
+
+
+def _warn_of_the_future(log: "PartitionLog", now_ms: int) -> None:
+    """Time will not end the oldest segment: say so once a pass, as Kafka does."""
+    config, first = log.config, log.segments.first
+    if config.delete and config.retention_ms >= 0 and first.size:
+        latest_ms = first.largest_timestamp()
+        if latest_ms > now_ms:
+            logger.warning(
+                "%s %r contains future timestamp(s), the latest %d, making it ineligible to be "
+                "deleted by retention.ms",
+                log.prefix,
+                first,
+                latest_ms,
+            )
 
 
 def discard_segments(log: "PartitionLog", segments: Sequence[Segment]) -> Sequence[Job]:

@@ -1,5 +1,6 @@
-"""What followers take."""
+"""What followers take, and how producers and coordinators write transactions."""
 
+import errno
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from protocol.records.builder import build_batch
 from protocol.records.control import EndTransactionMarker, build_end_transaction_marker
 from storage.errors import StorageError
 from storage.log.appending import OffsetsOutOfOrder
+from storage.log.results import Origin
+from storage.producer.verification import NO_TERMS, TransactionTerms, Verification
 from tests.support.fault_disk import FaultDisk
-from tests.support.log_harness import START_MS, LogHarness, records
+from tests.support.log_harness import LOG_DIR, START_MS, LogHarness, records
+from tests.support.transactions import TransactionalProducer, read_committed
 
 
 def test_nothing_is_written_where_a_later_batch_is_wrong() -> None:
@@ -68,3 +72,86 @@ def test_an_offline_log_takes_nothing() -> None:
     log.fail()
     with pytest.raises(StorageError):
         log.append_as_follower(memoryview(build_batch(records([b"a"]))), START_MS)
+
+
+def test_an_abort_that_cannot_be_indexed_is_not_written() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    producer = TransactionalProducer(7)
+    producer.append(harness, [b"open"])
+    disk.fail("open", errno.EMFILE, path_ends=".txnindex")
+    with pytest.raises(OSError, match="injected"):
+        producer.end(harness, commit=False)
+    assert harness.log.log_end_offset == 1
+    assert harness.log.last_stable_offset == 0
+    producer.end(harness, commit=False)
+    harness.log.update_high_watermark(2)
+    assert read_committed(harness.log, 0) == []
+
+
+def test_a_disk_that_fails_after_the_marker_was_written_ends_the_directory() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    producer = TransactionalProducer(7)
+    producer.append(harness, [b"open"])
+    disk.fail("pwrite", errno.EIO, path_ends=".txnindex")
+    with pytest.raises(StorageError):
+        producer.end(harness, commit=False)
+    assert harness.log.log_end_offset == 2
+    harness.manager.fail_dir(LOG_DIR)
+    harness.close()
+    assert disk.open_count == 0
+    disk.restart()
+    again = LogHarness(disk)
+    assert again.report.recovered == 1
+    again.log.update_high_watermark(2)
+    assert again.log.last_stable_offset == 2
+    assert read_committed(again.log, 0) == []
+
+
+def test_a_refused_batch_rolls_nothing() -> None:
+    harness = LogHarness(FaultDisk(), LogConfig(segment_bytes=150))
+    harness.append([b"x" * 60], producer_id=7, producer_epoch=0, base_sequence=0)
+    with pytest.raises(KafkaError, match="OUT_OF_ORDER_SEQUENCE_NUMBER"):
+        harness.append([b"x" * 60], producer_id=7, producer_epoch=0, base_sequence=5)
+    assert harness.log.segment_count == 1
+    assert harness.append([b"x" * 60], producer_id=7, producer_epoch=0, base_sequence=0) == (0, 0)
+    assert harness.log.segment_count == 2
+
+
+def test_a_transaction_opens_only_with_what_was_asked_about_it() -> None:
+    harness = LogHarness(FaultDisk())
+    log = harness.log
+    log.environment = log.environment._replace(verifies_transactions=lambda: True)
+    producer = TransactionalProducer(7)
+
+    def append(terms: TransactionTerms) -> None:
+        data = memoryview(producer.batch(log, [b"x"], START_MS))
+        log.append_as_leader(data, 0, START_MS, terms=terms)
+
+    with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
+        append(NO_TERMS)
+    asked = log.start_verification(7, Verification(0, 0, False, START_MS))
+    producer.end(harness, commit=False)
+    with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
+        append(TransactionTerms(asked))
+    append(TransactionTerms(log.start_verification(7, Verification(0, 0, False, START_MS))))
+    assert log.start_verification(7, Verification(1, 0, False, START_MS)) is None
+    append(NO_TERMS)
+
+
+def test_a_marker_of_transactions_v2_must_raise_the_epoch() -> None:
+    harness = LogHarness(FaultDisk())
+    log = harness.log
+    producer = TransactionalProducer(7)
+    producer.append(harness, [b"x"])
+    terms = TransactionTerms(transaction_version=2)
+
+    def end(*, bump: bool) -> None:
+        data = memoryview(producer.marker(log, START_MS, commit=True, bump=bump))
+        log.append_as_leader(data, 0, START_MS, origin=Origin.COORDINATOR, terms=terms)
+
+    with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):
+        end(bump=False)
+    end(bump=True)
+    assert producer.expected(log) == (1, 0)
