@@ -322,8 +322,8 @@ class _Parser:
             return _CONTROLS[character]
         if character == "x":
             return self._hexadecimal()
-        following = self.text[self.position : self.position + 2]
-        if character == "0" or (character in _OCTAL and following[:1] in _OCTAL and following):
+        following = self.text[self.position : self.position + 1]
+        if character == "0" or (character in _OCTAL and following in _OCTAL):
             return self._octal(character)
         if character in _ALNUM:
             raise InvalidPattern(BAD_ESCAPE)
