@@ -18,7 +18,8 @@ it was.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import NamedTuple
 
 from protocol.model import TopicPartition
@@ -114,11 +115,12 @@ class _Repair:
         known_end_offset = max([known_end_offset, *bases[-1:], *self._snapshots[-1:]])
         if bases:
             self._expected = bases[0]
-        for base_offset, path, piece in self._in_order():
-            if isinstance(piece, Damaged):
-                self._damage = self._damage or (path, piece.position, piece.reason)
-            else:
-                self._take(base_offset, piece)
+        with closing(self._in_order()) as pieces:
+            for base_offset, path, piece in pieces:
+                if isinstance(piece, Damaged):
+                    self._damage = self._damage or (path, piece.position, piece.reason)
+                else:
+                    self._take(base_offset, piece)
         end_offset = self._end(known_end_offset)
         start_offset = end_offset if self._start is None else self._start
         if self._copy is not None:
@@ -135,7 +137,7 @@ class _Repair:
             self._notes,
         )
 
-    def _pieces(self) -> Iterator[tuple[int, str, Sound | Damaged]]:
+    def _pieces(self) -> Generator[tuple[int, str, Sound | Damaged], None, None]:
         """All of all segments; a file that cannot be read is one damage."""
         for base_offset, path in self._sources:
             try:
@@ -156,21 +158,20 @@ class _Repair:
             finally:
                 self._disk.close(fd)
 
-    def _in_order(self) -> Iterator[tuple[int, str, Sound | Damaged]]:
+    def _in_order(self) -> Generator[tuple[int, str, Sound | Damaged], None, None]:
         """The pieces, those with impossible offsets turned into damage: looks one batch ahead."""
         waiting: tuple[int, str, Sound] | None = None
         behind: list[tuple[int, str, Sound | Damaged]] = []
-        for base_offset, path, piece in self._pieces():
-            if isinstance(piece, Damaged):
-                behind.append((base_offset, path, piece))
-                continue
-            if waiting is not None:
-                yield self._judged(*waiting, piece.header)
+        with closing(self._pieces()) as pieces:
+            for base_offset, path, piece in pieces:
+                if isinstance(piece, Damaged):
+                    behind.append((base_offset, path, piece))
+                    continue
+                if waiting is not None:
+                    yield self._judged(*waiting, piece.header)
                 yield from behind
-            elif behind:
-                yield from behind
-            behind.clear()
-            waiting = base_offset, path, piece
+                behind.clear()
+                waiting = base_offset, path, piece
         if waiting is not None:
             yield self._judged(*waiting, None)
         yield from behind
