@@ -155,3 +155,76 @@ def test_a_marker_of_transactions_v2_must_raise_the_epoch() -> None:
         end(bump=False)
     end(bump=True)
     assert producer.expected(log) == (1, 0)
+
+
+def batch_of(sequence: int, size: int = 1) -> memoryview:
+    return memoryview(
+        build_batch(
+            records([b"x"] * size),
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=sequence,
+        )
+    )
+
+
+def answers(harness: LogHarness, sequences: range) -> list[str]:
+    """What a producer that sends each batch again is told."""
+    found = []
+    for sequence in sequences:
+        try:
+            result = harness.log.append_as_leader(batch_of(sequence), 0, START_MS)
+        except KafkaError as error:
+            found.append(error.code.name)
+        else:
+            found.append(f"{'again' if result.duplicate else 'new'} {result.base_offset}")
+    return found
+
+
+REFUSED = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+
+
+def test_after_a_kill_the_last_five_batches_are_known_by_replay() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    for sequence in range(7):
+        harness.log.append_as_leader(batch_of(sequence), 0, START_MS)
+    disk.restart()
+    again = LogHarness(disk)
+    known = [REFUSED, REFUSED, *(f"again {number}" for number in range(2, 7)), "new 7"]
+    assert answers(again, range(8)) == known
+
+
+def test_after_a_clean_shutdown_only_the_snapshot_s_last_batch_is_known() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    for sequence in range(7):
+        harness.log.append_as_leader(batch_of(sequence), 0, START_MS)
+    harness.close()
+    assert answers(LogHarness(disk), range(5, 8)) == [REFUSED, "again 6", "new 7"]
+
+
+def test_sequences_wrap_and_are_known_across_the_wrap_and_a_restart() -> None:
+    last = 2**31 - 1
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.log.append_as_leader(batch_of(last - 1, 3), 0, START_MS)
+    assert harness.log.append_as_leader(batch_of(last - 1, 3), 0, START_MS).duplicate
+    harness.close()
+    again = LogHarness(disk)
+    assert again.log.append_as_leader(batch_of(last - 1, 3), 0, START_MS).duplicate
+    assert answers(again, range(3)) == [REFUSED, "new 3", "new 4"]
+
+
+def test_an_older_timestamp_of_a_producer_s_last_batch_counts() -> None:
+    harness = LogHarness(FaultDisk())
+    log = harness.log
+    log.environment = log.environment._replace(producer_id_expiration_ms=lambda: 1000)
+    harness.append([b"x"], producer_id=7, producer_epoch=0, base_sequence=0)
+    harness.now_ms -= 500
+    harness.append([b"x"], producer_id=7, producer_epoch=0, base_sequence=1)
+    TransactionalProducer(8).append(harness, [b"open"])
+    assert log.expire_producers(START_MS + 499) == 0
+    assert log.expire_producers(START_MS + 500) == 1
+    assert [entry.producer_id for entry in log.active_producers()] == [8]
+    harness.append([b"x"], producer_id=7, producer_epoch=0, base_sequence=55)
