@@ -83,6 +83,7 @@ class LogCleaner:
         self._warm: dict[int, Round] = {}
         self._throttle = Throttle()
         self._surveying = False
+        self._stopped = False
         self.facts = CleanerFacts()
 
     def periodic_jobs(self) -> list[PeriodicJob]:
@@ -126,6 +127,7 @@ class LogCleaner:
 
     def stop(self) -> None:
         """No step is begun any more, those that run are ended, and their files are removed."""
+        self._stopped = True
         self._runner.close()
         for round_ in self._rounds.values():
             round_.void = True
@@ -136,7 +138,7 @@ class LogCleaner:
     def plan(self, now_ms: int) -> Sequence[Work]:
         """Measure all compacted logs, slice after slice, and begin with the filthiest."""
         self.facts.last_run_ms = now_ms
-        if self._surveying or not self._free_slots():
+        if self._stopped or self._surveying or not self._free_slots():
             return ()
         logs = [log for log in self._manager.all_logs() if self._may_be_cleaned(log)]
         if not logs:

@@ -135,9 +135,17 @@ class Round:
 
     @property
     def is_current(self) -> bool:
-        """Whether the log is still as it was when the round began."""
+        """Whether the log still has what the round began with, but for what it swapped itself.
+
+        Retention takes segments without a new generation: the first ones.
+        """
         log = self.log
-        return not self.void and not log.offline and log.generation == self.generation
+        return (
+            not self.void
+            and not log.offline
+            and log.generation == self.generation
+            and log.segments.first.base_offset == self.order.sources[0].base_offset
+        )
 
     def step(self, name: str, delay_ms: int, *, first: bool = False) -> Job:
         """The job of the next step."""

@@ -49,8 +49,8 @@ def test_what_stays_is_what_a_dictionary_says(
     assert (kept.kept, kept.first_timestamp) == (len(times), times[0] if times else -1)
     assert kept.max_timestamp == max([-1, *times])
     wanted = [
-        encode_record(offset, time - 3, *rest)
-        for offset, (time, *rest) in enumerate(records)
+        encode_record(offset, time - 3, key, value, headers)
+        for offset, (time, key, value, headers) in enumerate(records)
         if flags[offset]
     ]
     assert form.copy_records(data, flags, -3, False) == b"".join(wanted)
