@@ -46,6 +46,11 @@ def opened(paths: Sequence[str]) -> Iterator[Opened]:
         if fresh or lost:
             text = "cannot be read" if lost else "has no meta.properties: it is no log directory"
             raise click.ClickException(f"{(lost or [one.path for one in fresh])[0]} {text}")
+        others = [one for one in directories[1:] if one.disk.exists(f"{one.path}/{STORE_FILE}")]
+        if others:
+            raise click.ClickException(
+                f"{others[0].path} has the metadata store: name it first, as Tidelog was given it"
+            )
         yield Opened(directories, identity)
     except (StartFailed, StartupRefused, StoreError, StorageError, CorruptFileError) as error:
         raise click.ClickException(str(error)) from error

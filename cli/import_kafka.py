@@ -31,11 +31,20 @@ from cluster.kafka_metadata.importing import (
 from cluster.kafka_metadata.kraft import read_cluster
 from cluster.kafka_metadata.kraft_log import METADATA_DIRECTORY
 from cluster.kafka_metadata.znode_tree import read_tree
-from protocol.model import topic_id_to_text
+from protocol.model import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, topic_id_to_text
 from storage.log_dirs import read_meta_properties
 
+UNKNOWN_SETTINGS = (
+    "no settings of topics are known but those given here: nothing is deleted until"
+    " 'tidelog configs' says so"
+)
 KEPT = {"retention.ms": "-1", "retention.bytes": "-1"}
 """Settings of topics whose own nobody knows: nothing is deleted by a guess."""
+INTERNAL = {
+    CONSUMER_OFFSETS_TOPIC: {"cleanup.policy": "compact", "compression.type": "producer"},
+    TRANSACTION_STATE_TOPIC: {"cleanup.policy": "compact", "compression.type": "uncompressed"},
+}
+"""Settings that Kafka gives its own topics, whatever the broker's."""
 
 
 @click.command(name="import-kafka")
@@ -82,6 +91,8 @@ def _import(found: Opened, options: dict[str, Any]) -> None:
     node_id = found.identity.node_id
     plan = plan_import(source, held, node_id, Choices(options["partial"], options["unclean"]))
     _refuse_strangers(found, source, plan)
+    if source.settings_unknown:
+        plan.notes.append(UNKNOWN_SETTINGS)
     cluster_id = found.identity.cluster_id or source.cluster_id
     if cluster_id is None:
         plan.refusals.append("neither meta.properties nor the source names the cluster")
@@ -146,7 +157,7 @@ def _without_metadata(found: Opened, held: Held, settings: tuple[str, ...]) -> C
         )
     source = image_of_directories(held, found.identity.node_id)
     for name in source.topics:
-        source.configs[TOPICS][name] = dict(KEPT)
+        source.configs[TOPICS][name] = dict(INTERNAL.get(name, KEPT))
     for text in settings:
         topic, _, setting = text.partition(":")
         key, equals, value = setting.partition("=")

@@ -4,8 +4,9 @@ Its own metadata log decides what it serves, and was not there when topics chang
 does not know, or knows otherwise, is told before it starts:
 
     a topic or partition made here      it would set the directory aside as `-stray`
-    a leader epoch above its own        it would lead in an epoch that was led in before, and
-                                        forget those above; consumers that saw them stop
+    a leader epoch above its own        it leads below it and cuts its list of epochs; no record
+                                        is lost, but a Java consumer whose group committed in the
+                                        higher epoch takes no lower one and reads nothing
     replicas on other brokers           one of them may lead, and undo what was written here
     settings, deletions                 it goes by its own; the commands that bring them over
 
@@ -82,8 +83,8 @@ def _compare_partitions(
         if epoch > their.leader_epoch:
             plan.refusals.append(
                 f"{topic.name}-{index} was led in epoch {epoch} here, Kafka knows"
-                f" {their.leader_epoch}: start and stop Kafka with other directories until it is"
-                f" beyond"
+                f" {their.leader_epoch} and would lead below it: groups that committed since read"
+                f" nothing until kafka-consumer-groups.sh --reset-offsets"
             )
 
 

@@ -61,6 +61,7 @@ def _replica(directory: LogDirectory, partition: TopicPartition, path: str) -> H
 def image_of_directories(held: Held, node_id: int) -> ClusterImage:
     """A cluster as far as directories tell: topics, ids, how many partitions, leader epochs."""
     image = ClusterImage("the directories' names alone")
+    image.settings_unknown = True
     for (name, index), replica in sorted(held.replicas.items()):
         topic = image.topics.setdefault(name, TopicImage(name, replica.topic_id, {}))
         if topic.topic_id == ZERO_TOPIC_ID:

@@ -45,6 +45,7 @@ class ClusterImage:
         self.live_brokers: set[int] = set()
         self.broker_epochs: dict[int, int] = {}
         self.left_behind: Counter[str] = Counter()
+        self.settings_unknown = False
 
     def topic_configs(self, name: str) -> dict[str, str]:
         """The settings of a topic's own."""

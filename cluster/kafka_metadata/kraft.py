@@ -77,7 +77,7 @@ class Replay:
                 tuple(record.isr),
                 record.leader,
                 record.leader_epoch,
-                (*(record.eligible_leader_replicas or ()), *(record.last_known_elr or ())),
+                _eligible(record),
             )
         elif isinstance(record, PartitionChangeRecord):
             partitions = self._of(record.topic_id).partitions
@@ -120,12 +120,16 @@ def changed(partition: PartitionImage, record: PartitionChangeRecord) -> Partiti
     if record.isr is not None:
         partition = partition._replace(isr=tuple(record.isr))
     if record.eligible_leader_replicas is not None or record.last_known_elr is not None:
-        eligible = (*(record.eligible_leader_replicas or ()), *(record.last_known_elr or ()))
-        partition = partition._replace(eligible=eligible)
+        partition = partition._replace(eligible=_eligible(record))
     if record.leader != UNCHANGED_LEADER:
         epoch = partition.leader_epoch + 1
         partition = partition._replace(leader=record.leader, leader_epoch=epoch)
     return partition
+
+
+def _eligible(record: PartitionRecord | PartitionChangeRecord) -> tuple[int, ...]:
+    both = (*(record.eligible_leader_replicas or ()), *(record.last_known_elr or ()))
+    return tuple(dict.fromkeys(both))
 
 
 def read_cluster(disk: Disk, metadata_dir: str) -> ClusterImage:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kazoo.client import KazooClient, TransactionRequest
 
 CONNECT_SECONDS: Final = 15
+MOST_OPERATIONS: Final = 1000
+"""In one transaction: a request of theirs may have 1 MiB (jute.maxbuffer)."""
 
 
 def fetch(address: str) -> dict[str, Znode]:
@@ -36,19 +38,24 @@ def fetch(address: str) -> dict[str, Znode]:
 
 
 def write(address: str, transactions: Sequence[Sequence[Operation]]) -> None:
-    """Commit each group of operations as one transaction, in order.
+    """Commit each group of operations as one transaction, in order; large ones in pieces.
 
     StoreFailed at the first that is refused; those before it stay, and what is written again is
     found to be so already.
     """
     with _connected(address) as client:
         for operations in transactions:
-            transaction = client.transaction()
-            for operation in operations:
-                _add(transaction, operation)
-            for operation, result in zip(operations, transaction.commit(), strict=True):
-                if isinstance(result, Exception):
-                    raise StoreFailed(f"{operation.path}: {result!r}")
+            for start in range(0, len(operations), MOST_OPERATIONS):
+                _commit(client, operations[start : start + MOST_OPERATIONS])
+
+
+def _commit(client: "KazooClient", operations: Sequence[Operation]) -> None:
+    transaction = client.transaction()
+    for operation in operations:
+        _add(transaction, operation)
+    for operation, result in zip(operations, transaction.commit(), strict=True):
+        if isinstance(result, Exception):
+            raise StoreFailed(f"{operation.path}: {result!r}")
 
 
 @contextmanager
@@ -57,7 +64,7 @@ def _connected(address: str) -> "Iterator[KazooClient]":
     from kazoo.exceptions import KazooException
     from kazoo.handlers.threading import KazooTimeoutError
 
-    client = KazooClient(hosts=address, read_only=False)
+    client = KazooClient(hosts=address)
     try:
         client.start(timeout=CONNECT_SECONDS)
         yield client

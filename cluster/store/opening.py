@@ -54,7 +54,8 @@ def refuse_missing_store(file: str, partition_directories: Sequence[str]) -> Non
     if not is_there:
         raise StartupRefused(
             f"{_named(partition_directories)} but the metadata store {file} is missing or empty:"
-            f" restore it from a backup, or move the partition directories away to start afresh"
+            f" restore it from a backup, or move the partition directories away to start afresh;"
+            f" directories that Kafka wrote are taken over by 'tidelog import-kafka'"
         )
 
 
