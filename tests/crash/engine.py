@@ -239,9 +239,15 @@ def of_producer(entry: ProducerEntry) -> tuple[int, ...]:
 
 
 def check_readers(machine: Machine, partition: TopicPartition, sight: Sight) -> None:
-    """Producers are known by what is in the log; committed data are just those."""
+    """Producers and epochs are known by what is in the log; committed data are just those."""
     log = machine.log(partition)
     assert log is not None
+    for batch in sight.batches:
+        epoch = log.epochs.epoch_for_offset(batch.offset)
+        first = log.epochs.earliest
+        if epoch < 0 and first is not None:
+            epoch = first.epoch  # cut to a log start that no checkpoint kept
+        assert epoch == batch.leader_epoch, f"epoch {epoch} covers {batch}"
     log.update_high_watermark(log.log_end_offset)
     known = {entry[0]: entry for entry in sight.producers}
     open_from = undecided(sight.batches)

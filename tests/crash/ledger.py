@@ -31,6 +31,7 @@ class Written(NamedTuple):
     sequence: int = -1
     transactional: bool = False
     commit: bool | None = None
+    leader_epoch: int = 0
 
 
 def written(batch: RecordBatch) -> Written:
@@ -46,6 +47,7 @@ def written(batch: RecordBatch) -> Written:
         batch.base_sequence,
         batch.is_transactional,
         None if marker is None else marker.commit,
+        batch.leader_epoch,
     )
 
 

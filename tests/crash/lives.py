@@ -11,6 +11,7 @@ from tests.crash.steps import (
     CutPower,
     Delete,
     DeleteRecords,
+    Elect,
     End,
     Finish,
     Flush,
@@ -37,9 +38,12 @@ APPENDS = Life(
         Create(),
         *[Append(producer=5 + turn % 2) for turn in range(8)],
         Flush(),
+        Elect(),
         Append(padding=300),
         *[Append(producer=5) for _ in range(3)],
+        Flush(),
         Checkpoint(),
+        Append(producer=5),
         Kill(),
         Repeat(0, 5),
         *[Append(producer=6) for _ in range(3)],
@@ -186,8 +190,9 @@ TOPICS = Life(
     [
         Create(0),
         Create(1),
-        *[Append(turn % 2, producer=5) for turn in range(8)],
+        *[Append(turn % 2, producer=5) for turn in range(12)],
         Flush(0),
+        DeleteRecords(0, keep=2),
         Checkpoint(),
         Delete(0),
         Create(0),
@@ -231,9 +236,16 @@ PREALLOCATED = Life(
     ],
 )
 
+IDLE = Life(
+    "idle",
+    Setup({"orders": SMALL, "never": SYNCED}, log_dirs=("/data", "/more")),
+    [Create(0), Create(1), Close(), Append(0), Flush(0), Close(), Close(), Kill(), Close()],
+)
+
 LIVES = {
     life.name: life
     for life in (
+        IDLE,
         APPENDS,
         RETENTION,
         TRUNCATION,

@@ -95,7 +95,15 @@ class Append(NamedTuple):
         assert base == ledger.end, f"the log ends at {base}, the ledger at {ledger.end}"
         ledger.will_append(
             Written(
-                base, base + self.records, values, self.producer, epoch, sequence, transactional
+                base,
+                base + self.records,
+                values,
+                self.producer,
+                epoch,
+                sequence,
+                transactional,
+                None,
+                machine.epoch,
             )
         )
         data = build_batch(
@@ -158,7 +166,9 @@ class End(NamedTuple):
             return
         log, ledger = found
         base = log.log_end_offset
-        ledger.will_append(Written(base, base + 1, (), self.producer, 0, -1, True, self.commit))
+        ledger.will_append(
+            Written(base, base + 1, (), self.producer, 0, -1, True, self.commit, machine.epoch)
+        )
         data = build_end_transaction_marker(
             EndTransactionMarker(self.commit, 0),
             producer_id=self.producer,
@@ -171,6 +181,13 @@ class End(NamedTuple):
         ledger.appended()
         machine.run(result.jobs)
         machine.advance(name(machine, self.partition))
+
+
+class Elect(NamedTuple):
+    """The controller elects this broker again: the next batches have a new leader epoch."""
+
+    def do(self, machine: Machine) -> None:
+        machine.epoch += 1
 
 
 class Flush(NamedTuple):
@@ -305,3 +322,5 @@ class CutPower(NamedTuple):
 
 
 Steps = Sequence[Step]
+BOOTS = (Close, Kill, CutPower)
+"""The steps that end one process and begin another."""

@@ -77,6 +77,7 @@ class FaultDisk:
         self._open: dict[int, _Open] = {}
         self._next_fd = 1000
         self._locks: set[str] = set()
+        self._refused: list[File] = []
 
     # What a test does to the disk.
 
@@ -128,7 +129,14 @@ class FaultDisk:
         return found
 
     def restart(self) -> None:
-        """A new process: no descriptors, no locks, all bytes as the kernel had them."""
+        """A new process: no descriptors, no locks, all bytes as the kernel had them.
+
+        Pages that the drive refused to take count as evicted meanwhile: while they are shown, no
+        process can tell that they are on no platter.
+        """
+        for opened in self._refused:
+            opened.evict()
+        self._refused.clear()
         self._dead = False
         self._crash_at = None
         self._open.clear()
@@ -233,15 +241,10 @@ class FaultDisk:
             self._change("fsync", opened.path)
         except OSError:
             opened.file.fail_to_sync()
+            self._refused.append(opened.file)
             raise
         self.fsyncs += 1
         opened.file.sync()
-
-    def allocate(self, fd: int, size: int) -> None:
-        opened = self._file(fd)
-        self._change("allocate", opened.path)
-        if len(opened.file.data) < size:
-            opened.file.truncate(self.changes, size)
 
     def read_file(self, path: str) -> bytes:
         self._read("read_file", path)

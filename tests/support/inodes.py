@@ -27,10 +27,11 @@ class Change(NamedTuple):
 class File:
     """An inode: bytes as the kernel shows them, bytes on the platter, changes between the two."""
 
-    __slots__ = ("data", "durable", "mtime_ms", "pending")
+    __slots__ = ("data", "durable", "lost", "mtime_ms", "pending")
 
     def __init__(self) -> None:
         self.data = bytearray()
+        self.lost = False
         self.durable = b""
         self.pending: list[Change] = []
         self.mtime_ms = 0
@@ -52,11 +53,18 @@ class File:
             self.pending.clear()
 
     def fail_to_sync(self) -> None:
-        """The drive refused: the kernel forgets what it owed, and goes on showing it.
+        """The drive refused: the kernel forgets what it owed, and shows it until it is evicted.
 
         A later sync that succeeds does not bring it back.
         """
         self.pending.clear()
+        self.lost = True
+
+    def evict(self) -> None:
+        """What was refused is not shown any more."""
+        if self.lost:
+            self.data = bytearray(self.after(self.pending))
+            self.lost = False
 
     def after(self, changes: list[Change]) -> bytes:
         """What the platter had with these changes."""
@@ -70,6 +78,7 @@ class File:
         self.data = bytearray(data)
         self.durable = bytes(data)
         self.pending.clear()
+        self.lost = False
 
     def copy(self, copies: "dict[int, File | Directory]") -> "File":
         """The same file, changed by nobody; `copies` remembers it."""
@@ -79,6 +88,7 @@ class File:
             found.data = bytearray(self.data)
             found.durable = self.durable
             found.pending = list(self.pending)
+            found.lost = self.lost
             found.mtime_ms = self.mtime_ms
         assert isinstance(found, File)
         return found
