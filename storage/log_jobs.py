@@ -38,6 +38,8 @@ HIGH_WATERMARKS = "highwatermark-checkpoint"
 CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 PRODUCER_EXPIRATION = "PeriodicProducerExpirationCheck"
 SLICE = 64
+PRODUCERS_AT_ONCE = 2000
+"""Forgetting so many producers of one log keeps the loop for some 2 ms."""
 
 
 class JobIntervals(NamedTuple):
@@ -248,10 +250,21 @@ class LogJobs:
 
         def expire(logs: Sequence[PartitionLog]) -> tuple[list[PartitionLog], list[Job]]:
             for log in logs:
-                log.expire_producers(now_ms)
+                log.expire_producers(now_ms, slice(PRODUCERS_AT_ONCE))
             return [], []
 
-        return self._sliced(self._manager.all_logs(), expire)
+        def expire_more(log: PartitionLog, start: int) -> tuple[list[PartitionLog], list[Job]]:
+            log.expire_producers(now_ms, slice(start, start + PRODUCERS_AT_ONCE))
+            return [], []
+
+        logs = self._manager.all_logs()
+        works = [
+            OnLoopWork(log.log_dir, partial(expire_more, log, start))
+            for log in logs
+            if log.producer_count > PRODUCERS_AT_ONCE
+            for start in reversed(range(PRODUCERS_AT_ONCE, log.producer_count, PRODUCERS_AT_ONCE))
+        ]
+        return [*works, *self._sliced(logs, expire)]
 
     def _sliced(
         self,

@@ -39,6 +39,7 @@ from storage.log.results import (
 from storage.log.segments import Segments
 from storage.log.validator import Prepared, Rules, prepare
 from storage.producer.entry import ProducerEntry
+from storage.producer.state import ALL_SLOTS
 from storage.producer.verification import NO_TERMS, TransactionTerms, Verification
 from storage.segment.file_set import SegmentFiles
 from storage.segment.rolling import RollLimits
@@ -384,10 +385,13 @@ class PartitionLog:
         """What is known of each producer, for DescribeProducers."""
         return list(self.producers.entries())
 
-    def expire_producers(self, now_ms: int) -> int:
-        """Forget producers silent for longer than producer.id.expiration.ms; how many."""
+    def expire_producers(self, now_ms: int, slots: slice = ALL_SLOTS) -> int:
+        """Forget producers silent for longer than producer.id.expiration.ms; how many.
+
+        `slots` as `ProducerState.remove_expired` takes them.
+        """
         expiration_ms = self.environment.producer_id_expiration_ms()
-        return self.producers.remove_expired(now_ms, expiration_ms)
+        return self.producers.remove_expired(now_ms, expiration_ms, slots)
 
     def flush_owed(self) -> Sequence[Job]:
         """The job for records that flush-before-ack has not flushed: what a crash left behind."""

@@ -100,6 +100,10 @@ class SnapshotImage:
         del rows[-_ROW:]
         entry.slot = NO_SLOT
 
+    def owners(self, slots: slice) -> list[ProducerEntry]:
+        """The producers whose rows are in these slots."""
+        return self._owners[slots]
+
     def copy(self) -> bytes:
         """The rows as they are now."""
         return bytes(self._rows)

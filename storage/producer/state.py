@@ -48,6 +48,8 @@ from storage.producer.snapshot import (
 )
 from storage.producer.verification import NO_TERMS, TransactionTerms, Verification, Verifications
 
+ALL_SLOTS = slice(None)
+
 
 class ProducerState:
     """See the module. Lives in the directory of its log and is used by the log's thread."""
@@ -174,19 +176,21 @@ class ProducerState:
         """A transactional batch or a marker of the producer is in the log."""
         self._verifications.end(producer_id)
 
-    def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
+    def remove_expired(self, now_ms: int, expiration_ms: int, slots: slice = ALL_SLOTS) -> int:
         """Forget producers that wrote nothing for so long and have no open transaction; how many.
 
-        Time counts from the last batch's or marker's own timestamp.
+        Time counts from the last batch's or marker's own timestamp. Only those in `slots` are
+        looked at: whoever begins with the last ones misses none.
         """
         self._verifications.remove_expired(now_ms, expiration_ms)
         expired = [
-            entry.producer_id
-            for entry in self._producers.values()
+            entry
+            for entry in self._image.owners(slots)
             if _is_expired(entry, now_ms, expiration_ms)
         ]
-        for producer_id in expired:
-            self._image.drop(self._producers.pop(producer_id))
+        for entry in reversed(expired):
+            del self._producers[entry.producer_id]
+            self._image.drop(entry)
         return len(expired)
 
     # Transactions.

@@ -6,7 +6,14 @@ from config.topic_config import LogConfig
 from protocol.model import TopicPartition
 from storage.jobs import PeriodicJob
 from storage.log.deletion import MOST_SEGMENTS
-from storage.log_jobs import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, SLICE
+from storage.log_jobs import (
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    PRODUCERS_AT_ONCE,
+    RECOVERY_POINTS,
+    SLICE,
+)
+from storage.producer.append_check import ProducerUpdate
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, PARTITION, START_MS, TOPIC_ID, LogHarness
 from tests.support.record_batches import batch_at
@@ -144,3 +151,22 @@ def test_deleted_files_wait_for_their_delay() -> None:
     assert not any(
         name.endswith(".deleted") for name in harness.disk.listdir(f"{LOG_DIR}/orders-0")
     )
+
+
+def test_many_producers_of_one_log_are_forgotten_in_slices() -> None:
+    harness = LogHarness(FaultDisk())
+    log = harness.log
+    log.environment = log.environment._replace(producer_id_expiration_ms=lambda: 1000)
+    count = 2 * PRODUCERS_AT_ONCE + 10
+    for number in range(count):
+        kept = START_MS if number % 3 else START_MS + 1
+        log.producers.apply(ProducerUpdate(number, 0, kept, None, -1, 0, None))
+    works = list(job(harness, "PeriodicProducerExpirationCheck").plan(START_MS + 1000))
+    assert len(works) == 3
+    before = log.producer_count
+    for work in works:
+        work.work()
+        work.commit()
+        assert before - log.producer_count <= PRODUCERS_AT_ONCE
+        before = log.producer_count
+    assert {entry.producer_id for entry in log.active_producers()} == set(range(0, count, 3))
