@@ -161,7 +161,11 @@ def facts(machine: Machine) -> tuple[object, ...]:
 
 
 class Sight(NamedTuple):
-    """What a start found of one log."""
+    """What a start found of one log.
+
+    Producers whose last batch lies below the log start may be known still, or not: whether its
+    segment is read again decides.
+    """
 
     start: int
     end: int
@@ -218,12 +222,13 @@ def look(log: PartitionLog) -> Sight:
     assert log.log_start_offset <= log.last_stable_offset <= log.high_watermark
     assert log.high_watermark <= log.log_end_offset
     assert log.flushed_end_offset <= log.log_end_offset
+    start = log.log_start_offset
     return Sight(
-        log.log_start_offset,
+        start,
         log.log_end_offset,
         log.last_stable_offset,
         batches_of(log),
-        sorted(map(of_producer, log.active_producers())),
+        [one for one in sorted(map(of_producer, log.active_producers())) if one[3] >= start],
     )
 
 
