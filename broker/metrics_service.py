@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker.load_progress import LoadProgress
+from broker.log_cleaning import LogCleaning
 from broker.metrics import declarations as names
 from broker.metrics.declarations import Declared
 from broker.metrics.endpoint import MetricsEndpoint
@@ -58,6 +59,7 @@ class Observed(NamedTuple):
     broker_state: Callable[[], int]
     failures: Callable[[], int]
     load_progress: LoadProgress
+    log_cleaning: LogCleaning
 
 
 class LoadedExposition(Exposition):
@@ -97,6 +99,7 @@ def make_endpoint(observed: Observed) -> MetricsEndpoint:
             broker_state=observed.broker_state,
             offline_directories=partial(_offline_directories, observed.logs),
             remaining_recovery=observed.load_progress.remaining,
+            cleaner_gauges=partial(_cleaner_gauges, observed),
             fetch_sessions=partial(_fetch_sessions, observed.sessions),
             connections=lambda: observed.socket_server.open_by_listener,
             broker_addresses=partial(_broker_addresses, observed.replicas.metadata),
@@ -131,6 +134,33 @@ def _process_metrics() -> "Callable[[], list[Metric]]":
 
 def _offline_directories(logs: LogManager) -> int:
     return sum(directory.offline for directory in logs.directories.values())
+
+
+def _cleaner_gauges(observed: Observed) -> dict[Declared, dict[str, float]]:
+    """Nothing before the cleaner was made."""
+    cleaner = observed.log_cleaning.cleaner
+    if cleaner is None:
+        return {}
+    facts, now_ms = cleaner.facts, observed.clock.now_ms()
+    online = [
+        path for path, directory in observed.logs.directories.items() if not directory.offline
+    ]
+    one: dict[Declared, float] = {
+        names.CLEANER_DIRT: facts.max_dirty_percent,
+        names.CLEANER_LAST_RUN: now_ms - facts.last_run_ms,
+        names.CLEANER_RECOPY: facts.recopy_percent,
+        names.CLEANER_TIME: facts.max_clean_time_ms / 1000,
+        names.CLEANER_DELAY: facts.max_compaction_delay_ms / 1000,
+        names.CLEANER_BUFFER: facts.max_buffer_utilization_percent,
+        names.CLEANER_DEAD: facts.dead_thread_count,
+    }
+    return {
+        **{family: {"": value} for family, value in one.items()},
+        names.CLEANER_UNCLEANABLE: {path: len(cleaner.uncleanable(path)) for path in online},
+        names.CLEANER_UNCLEANABLE_BYTES: {
+            path: cleaner.uncleanable_bytes(path, now_ms) for path in online
+        },
+    }
 
 
 def _fetch_sessions(sessions: FetchSessionCache) -> tuple[int, int]:

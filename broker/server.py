@@ -120,6 +120,7 @@ class Server:
         self.services: Services
         self.socket_server: SocketServer
         self._jobs: JobRunner
+        self._log_jobs: LogJobs
         self.log_cleaning: LogCleaning
         self._settings: LiveSettings
         self.state = STARTING
@@ -206,6 +207,8 @@ class Server:
         metadata = MetadataCache(self.cluster_id)
         self.logs = make_logs(base, self._directories, self._file_limit)
         self._jobs = make_jobs(base, self._storage_failed, self._logs_changed)
+        self._log_jobs = LogJobs(self.logs, job_intervals(self.config))
+        self.log_cleaning = LogCleaning(self.config, self.logs, self._log_jobs, self._jobs)
         self._settings = LiveSettings(self.config, self.logs, metadata, self.node_id)
         self.replicas = make_replicas(
             base, self.logs, metadata, self._jobs, self._settings, self._directory_failed
@@ -253,9 +256,7 @@ class Server:
         )
         broker = LiveBroker(self.node_id, endpoints, config[node.BROKER_RACK])
         await controller.start(broker, self.clock.now_ms())
-        log_jobs = LogJobs(self.logs, job_intervals(self.config))
-        self._jobs.start(log_jobs.periodic_jobs())
-        self.log_cleaning = LogCleaning(self.config, self.logs, log_jobs, self._jobs)
+        self._jobs.start(self._log_jobs.periodic_jobs())
         self.log_cleaning.start(self.scheduler)
         self.services.moves.resume()
 
@@ -281,6 +282,7 @@ class Server:
                 broker_state=lambda: self.state,
                 failures=self._failures,
                 load_progress=self.load_progress,
+                log_cleaning=self.log_cleaning,
             )
         )
         await self._metrics.start(self._metrics_socket)

@@ -40,8 +40,7 @@ set for all brokers, over the file, over the default. `listeners` and
 `listener.security.protocol.map` are read at the start only, for now.
 
 A file made for a single KRaft node is taken as it is: `process.roles`, a quorum of this node alone,
-and a controller listener, which is not opened because the controller needs no port. Topics with
-`cleanup.policy=compact` can be made and are served, but **compaction does not run yet**: they grow.
+and a controller listener, which is not opened because the controller needs no port.
 """
 
 RETIRED_INTRODUCTION = """

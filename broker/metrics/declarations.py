@@ -115,6 +115,43 @@ REMAINING_SEGMENTS = _gauge(
     "Segments that a start has to recover yet.",
     ("dir",),
 )
+# The log cleaner.
+CLEANER_DIRT = _gauge(
+    "kafka_log_logcleanermanager_max_dirty_percent",
+    "How much of the dirtiest compacted log is not compacted.",
+)
+CLEANER_LAST_RUN = _gauge(
+    "kafka_log_logcleanermanager_time_since_last_run_ms",
+    "How long ago the log cleaner last looked for work.",
+)
+CLEANER_UNCLEANABLE = _gauge(
+    "kafka_log_logcleanermanager_uncleanable_partitions_count",
+    "Partitions that are not compacted until restart, for something is wrong with them.",
+    ("logDirectory",),
+)
+CLEANER_UNCLEANABLE_BYTES = _gauge(
+    "kafka_log_logcleanermanager_uncleanable_bytes",
+    "What could be compacted of these partitions.",
+    ("logDirectory",),
+)
+CLEANER_RECOPY = _gauge(
+    "kafka_log_logcleaner_cleaner_recopy_percent",
+    "What part of the bytes read by the last cleanings was written again.",
+)
+CLEANER_TIME = _gauge(
+    "kafka_log_logcleaner_max_clean_time_secs", "The longest of the last cleanings."
+)
+CLEANER_DELAY = _gauge(
+    "kafka_log_logcleaner_max_compaction_delay_secs",
+    "How long after max.compaction.lag.ms the most overdue log waits to be compacted.",
+)
+CLEANER_BUFFER = _gauge(
+    "kafka_log_logcleaner_max_buffer_utilization_percent",
+    "How full the fullest map of keys of the last cleanings was.",
+)
+CLEANER_DEAD = _gauge(
+    "kafka_log_logcleaner_deadthreadcount", "Cleaner processes that died and were not replaced yet."
+)
 FETCH_SESSIONS = _gauge(
     "kafka_server_fetchsessioncache_numincrementalfetchsessions", "Incremental fetch sessions kept."
 )

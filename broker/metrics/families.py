@@ -65,6 +65,7 @@ def broker_pieces(sources: MetricSources) -> Iterator[Piece]:
     yield from _cluster_pieces(sources)
     yield _one(names.OFFLINE_DIRECTORIES, sources.offline_directories())
     yield from _recovery_pieces(sources)
+    yield from _cleaner_pieces(sources)
     yield _one(names.FETCH_SESSIONS, sources.fetch_sessions()[0])
     yield _one(names.FETCH_SESSION_PARTITIONS, sources.fetch_sessions()[1])
     sizes = sources.replicas.purgatories.sizes().items()
@@ -99,6 +100,17 @@ def _recovery_pieces(sources: MetricSources) -> Iterator[Piece]:
     for which, family in enumerate((names.REMAINING_LOGS, names.REMAINING_SEGMENTS)):
         yield Piece(
             family, [Sample("", {"dir": path}, left[which]) for path, left in remaining.items()]
+        )
+
+
+def _cleaner_pieces(sources: MetricSources) -> Iterator[Piece]:
+    for family, values in sources.cleaner_gauges().items():
+        yield Piece(
+            family,
+            [
+                Sample("", {"logDirectory": path} if path else {}, value)
+                for path, value in values.items()
+            ],
         )
 
 

@@ -46,7 +46,8 @@ class MetricSources:
     """The owners of numbers, and a function for each number that has none.
 
     `connections()` is open connections by listener, `broker_addresses()` id → host:port,
-    `fetch_sessions()` (sessions, partitions in them), `own_counts()` the families under
+    `fetch_sessions()` (sessions, partitions in them), `cleaner_gauges()` values by log directory,
+    or under the empty string where there is one for all, `own_counts()` the families under
     `tidelog_` that are one number each.
     """
 
@@ -65,6 +66,7 @@ class MetricSources:
         self.broker_state = functions.broker_state
         self.offline_directories = functions.offline_directories
         self.remaining_recovery = functions.remaining_recovery
+        self.cleaner_gauges = functions.cleaner_gauges
         self.fetch_sessions = functions.fetch_sessions
         self.connections = functions.connections
         self.broker_addresses = functions.broker_addresses
@@ -82,6 +84,7 @@ class SourceFunctions(NamedTuple):
     broker_state: Callable[[], int]
     offline_directories: Callable[[], int]
     remaining_recovery: Callable[[], dict[str, tuple[int, int]]]
+    cleaner_gauges: Callable[[], dict[Declared, dict[str, float]]]
     fetch_sessions: Callable[[], tuple[int, int]]
     connections: Callable[[], dict[str, int]]
     broker_addresses: Callable[[], dict[str, str]]

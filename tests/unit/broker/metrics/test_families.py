@@ -29,6 +29,10 @@ def sources(broker: ReplicaBroker, limit: int = 1000) -> MetricSources:
             broker_state=lambda: 3,
             offline_directories=lambda: 0,
             remaining_recovery=lambda: {"/a": (2, 9)},
+            cleaner_gauges=lambda: {
+                names.CLEANER_DIRT: {"": 40},
+                names.CLEANER_UNCLEANABLE: {"/a": 1, "/b": 0},
+            },
             fetch_sessions=lambda: (0, 0),
             connections=lambda: {"PLAINTEXT": 2},
             broker_addresses=lambda: {"1": "h:9092"},
@@ -50,6 +54,8 @@ def test_a_broker_shows_its_partitions_connections_and_own_counts() -> None:
     assert values(found, names.CONNECTIONS) == [2]
     assert values(found, names.BAD_FRAMES) == [5]
     assert values(found, names.REMAINING_LOGS) == [2]
+    assert values(found, names.CLEANER_DIRT) == [40]
+    assert values(found, names.CLEANER_UNCLEANABLE) == [1, 0]
     assert values(found, names.REMAINING_SEGMENTS) == [9]
     assert values(found, names.LOG_END) == [0, 0]
     assert values(found, names.C_IN_SYNC) == [1, 1]
