@@ -281,7 +281,7 @@ class LogCleaner:
         if not round_.is_current:
             return (round_.discard(CLEANER),)
         if isinstance(error, CleaningInterrupted):
-            self._died(log)
+            self._died(log, round_.slot)
         elif isinstance(error, StorageError | OSError):
             self._rounds.pop(round_.slot, None)
             if isinstance(error, StorageError):
@@ -300,11 +300,11 @@ class LogCleaner:
             del self._rounds[round_.slot]
         return (Job(CLEANER, NO_DELAY_MS, self.plan),)
 
-    def _died(self, log: PartitionLog) -> None:
+    def _died(self, log: PartitionLog, slot: int) -> None:
         """The process that cleaned it is gone; where that happens again, there is no third try."""
         partition = log.topic_partition
         deaths = self._deaths[partition] = self._deaths.get(partition, 0) + 1
-        self.facts.deaths += 1
+        self.facts.died(slot)
         logger.warning("%s The process that cleaned it ended", log.prefix)
         if deaths >= MOST_DEATHS:
             self._mark_uncleanable(log, f"cleaning it ended its process {deaths} times")
@@ -319,11 +319,11 @@ class LogCleaner:
 class CleanerFacts:
     """Figures of the cleaner under Kafka's names for them."""
 
-    __slots__ = ("_last", "deaths", "dirtiest_ratio", "last_run_ms", "max_compaction_delay_ms")
+    __slots__ = ("_dead", "_last", "dirtiest_ratio", "last_run_ms", "max_compaction_delay_ms")
 
     def __init__(self) -> None:
         self._last: dict[int, tuple[CleaningStats, int]] = {}
-        self.deaths = 0
+        self._dead: set[int] = set()
         self.dirtiest_ratio = 0.0
         self.last_run_ms = 0
         self.max_compaction_delay_ms = 0
@@ -337,6 +337,16 @@ class CleanerFacts:
     def cleaned(self, slot: int, stats: CleaningStats, elapsed_ms: int) -> None:
         """A cleaning ended."""
         self._last[slot] = stats, elapsed_ms
+        self._dead.discard(slot)
+
+    def died(self, slot: int) -> None:
+        """The process of a slot ended while it cleaned."""
+        self._dead.add(slot)
+
+    @property
+    def dead_thread_count(self) -> int:
+        """Slots whose process died and has cleaned nothing since."""
+        return len(self._dead)
 
     @property
     def max_dirty_percent(self) -> int:
