@@ -430,7 +430,7 @@ class LogManager:
                     for log in logs:
                         log.close()
                 directory.close(clean and directory.loaded, broker_epoch)
-            except StorageError as error:
+            except (StorageError, OSError) as error:  # OSError: no descriptor to sync with.
                 self._go_offline(directory, error)
                 directory.release()
         self._logs.clear()
@@ -450,7 +450,7 @@ class LogManager:
         del self._logs[log.topic_partition]
         self.placement.removed(log.log_dir)
 
-    def _go_offline(self, directory: LogDirectory, error: StorageError) -> None:
+    def _go_offline(self, directory: LogDirectory, error: Exception) -> None:
         logger.error("Log directory %s is offline: %s", directory.path, error)
         self.fail_dir(directory.path)
 
@@ -499,3 +499,5 @@ def _flush_all(
         run_all([work.work for work in flushes])
         for work in flushes:
             work.commit()
+        for log in logs[start : start + FLUSHED_AT_ONCE]:
+            log.flusher.check_done()

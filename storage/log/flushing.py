@@ -13,6 +13,7 @@ second fsync that succeeds proves nothing. A step that ran out of descriptors sa
 drive: what is left of the flush is owed, and tried again.
 """
 
+import errno
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -185,6 +186,16 @@ class Flusher:
             works.append(work)
         self._rolled = []
         return works
+
+    def check_done(self) -> None:
+        """OSError if part of the last flush was put off: what it owes is not durable."""
+        if self._owed:
+            raise OSError(errno.EMFILE, "A flush was put off", self._log.directory)
+
+    def give_up(self) -> None:
+        """Nothing is flushed any more: what was put off gives its descriptors back."""
+        _discard(self._owed)
+        self._owed = []
 
     def put_off(self, steps: list[Callable[[], None]]) -> Sequence[Job]:
         """These could not be done now; the job that tries again."""

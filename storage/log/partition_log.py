@@ -438,14 +438,15 @@ class PartitionLog:
 
     def close(self) -> None:
         """No file is open afterwards; what was not flushed is left to recovery."""
-        for segment in self.segments:
-            segment.close_files()
+        self._close_files()
         self.offline = True
 
     def fail(self) -> None:
         """The log directory failed, or the log is elsewhere: no file is touched again."""
         self.offline = True
         self.generation += 1
+        with suppress(StorageError):
+            self.flusher.give_up()
         for segment in self.segments:
             with suppress(StorageError):
                 segment.close_files()
@@ -454,12 +455,16 @@ class PartitionLog:
         """The log is out of use and its directory has this name."""
         self.generation += 1
         self.offline = True
-        for segment in self.segments:
-            segment.close_files()
+        self._close_files()
         self.disk.rename(self.directory, directory)
         self.directory = directory
         self.epochs.moved_to(directory)
         self.producers.moved_to(directory)
+
+    def _close_files(self) -> None:
+        self.flusher.give_up()
+        for segment in self.segments:
+            segment.close_files()
 
     def _is_offline(self) -> StorageError:
         return StorageError(

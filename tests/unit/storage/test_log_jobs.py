@@ -170,3 +170,14 @@ def test_many_producers_of_one_log_are_forgotten_in_slices() -> None:
         assert before - log.producer_count <= PRODUCERS_AT_ONCE
         before = log.producer_count
     assert {entry.producer_id for entry in log.active_producers()} == set(range(0, count, 3))
+
+
+def test_a_clock_that_was_set_back_delays_no_flush() -> None:
+    harness = LogHarness(FaultDisk(), LogConfig(flush_ms=1000))
+    harness.append([b"x"])
+    flusher = job(harness, "kafka-log-flusher")
+    assert list(flusher.plan(START_MS + 999)) == []
+    (work,) = flusher.plan(START_MS - 1)
+    work.work()
+    work.commit()
+    assert harness.log.flushed_end_offset == 1

@@ -8,7 +8,9 @@ from protocol.messages.describe_producers import (
     TopicRequest,
 )
 from protocol.model import TopicPartition
+from storage.log.results import Origin
 from tests.support.replicas import ReplicaBroker, context_of
+from tests.support.transactions import TransactionalProducer
 
 
 def describe(broker: ReplicaBroker, topic: str = "t", *indexes: int) -> list[PartitionResponse]:
@@ -29,6 +31,26 @@ def test_producers_are_described_with_their_last_sequence() -> None:
     assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (9, 2, 6)
     assert producer.last_timestamp == broker.clock.now_ms()
     assert (producer.coordinator_epoch, producer.current_txn_start_offset) == (-1, -1)
+
+
+def test_a_hanging_transaction_shows_where_it_began_and_who_ended_the_one_before() -> None:
+    broker = ReplicaBroker()
+    broker.create("t")
+    log = broker.log()
+    producer = TransactionalProducer(9, coordinator_epoch=4)
+
+    def append(data: bytearray, origin: Origin) -> None:
+        log.append_as_leader(memoryview(data), 0, broker.clock.now_ms(), origin=origin)
+
+    append(producer.batch(log, [b"a"], broker.clock.now_ms()), Origin.CLIENT)
+    append(producer.marker(log, broker.clock.now_ms(), commit=True), Origin.COORDINATOR)
+    broker.advance(1000)
+    append(producer.batch(log, [b"b"], broker.clock.now_ms()), Origin.CLIENT)
+    broker.advance(1000)
+    (described,) = describe(broker)[0].active_producers
+    assert (described.coordinator_epoch, described.current_txn_start_offset) == (4, 2)
+    assert described.last_sequence == 1
+    assert described.last_timestamp == broker.clock.now_ms() - 1000
 
 
 def test_refusals_of_topics_have_texts_and_of_partitions_none() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from config.topic_config import LogConfig
 from storage.errors import StorageError
+from storage.filenames import CLEAN_SHUTDOWN_FILE
 from storage.log.flushing import FLUSH_LOG
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, START_MS, TOPIC_ID, LogHarness
@@ -223,3 +224,17 @@ def test_what_a_failed_flush_still_held_is_given_back() -> None:
     with pytest.raises(StorageError):
         work.work()
     assert disk.open_count <= before
+
+
+@pytest.mark.parametrize(("call", "path"), [("fsync_dir", ""), ("open", ".index")])
+def test_closing_without_descriptors_leaves_no_clean_mark(call: str, path: str) -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"])
+    disk.fail(call, errno.EMFILE, path_ends=path, times=9)
+    harness.close()
+    assert not disk.exists(f"{LOG_DIR}/{CLEAN_SHUTDOWN_FILE}")
+    disk.clear_failures()
+    assert disk.open_count == 0
+    disk.restart()
+    assert LogHarness(disk).content() == [(0, b"x")]
