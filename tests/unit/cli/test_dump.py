@@ -1,75 +1,66 @@
-"""Dumps of files that Apache Kafka wrote."""
+"""tidelog log dump."""
 
 import json
-import lzma
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
-from cli.dump import dump_file
-from cli.log import command
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "records-logs.tar.xz"
+from cli.dump import command
+from tests.support.kept_files import flip, unpack
 
 
-@pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Segments of several topics, unpacked."""
-    folder = tmp_path_factory.mktemp("logs")
-    with lzma.open(GOLDEN) as file, tarfile.open(fileobj=file) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+@pytest.fixture
+def clean(tmp_path: Path) -> Path:
+    return unpack(tmp_path)
 
 
-def items(path: Path, records: bool = False) -> list[dict[str, Any]]:
-    return list(dump_file(path, records))
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
-def segment(logs: Path, topic: str) -> Path:
-    return min(path for path in logs.rglob("*.log") if topic in str(path))
+def items(*arguments: object) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run(*arguments, "--json").stdout.splitlines()]
 
 
-def test_batches_are_shown_with_position_flags_and_crc(logs: Path) -> None:
-    batches = items(segment(logs, "g-lz4"))
-    assert [(b["base_offset"], b["last_offset"], b["codec"]) for b in batches] == [
-        (0, 19, "lz4"),
-        (20, 49, "lz4"),
-    ]
-    assert all(batch["crc_ok"] for batch in batches)
-    assert batches[1]["position"] == batches[0]["size"]
+def test_json_is_one_object_a_line(clean: Path) -> None:
+    found = items(clean / "g-none-0" / f"{0:020d}.log")
+    assert [item["base_offset"] for item in found] == [0, 3, 8]
 
 
-def test_records_are_shown_on_request(logs: Path) -> None:
-    shown = [item for item in items(segment(logs, "g-none"), records=True) if "offset" in item]
-    assert [item["offset"] for item in shown] == list(range(11))
-    assert None in [item["value"] for item in shown]
+def test_a_directory_is_dumped_file_by_file(clean: Path) -> None:
+    result = run(clean)
+    assert result.exit_code == 0
+    for name in ("meta.properties", "g-txn-0/00000000000000000005.txnindex", "partition.metadata"):
+        assert name in result.output
+    assert "codec=zstd" in result.output
 
 
-def test_transaction_markers_are_named(logs: Path) -> None:
-    every = [
-        item
-        for path in sorted(logs.rglob("*.log"))
-        if "g-txn" in str(path)
-        for item in items(path, records=True)
-    ]
-    assert {item["marker"] for item in every if "marker" in item} == {"COMMIT", "ABORT"}
+def test_partitions_and_offsets_choose(clean: Path) -> None:
+    found = items(clean, "--partition", "g-gzip-*", "--from-offset", 30, "--to-offset", 31)
+    assert {item["path"].partition("/")[0] for item in found} == {"g-gzip-0"}
+    assert [item["base_offset"] for item in found if "base_offset" in item] == [20]
+    one = items(clean / "g-gzip-0", "--offset", 30)
+    assert [item["offset"] for item in one if "key" in item] == [30]
 
 
-def test_a_flipped_bit_and_a_torn_tail_show_where_they_are(logs: Path, tmp_path: Path) -> None:
-    damaged = tmp_path / "00000000000000000000.log"
-    data = bytearray(segment(logs, "g-none").read_bytes())
-    data[100] ^= 1
-    damaged.write_bytes(data + data[:40])
-    found = items(damaged)
-    assert found[0]["crc_ok"] is False
-    assert found[1]["crc_ok"] is True
-    assert found[-1]["position"] == len(data)
-    assert "cut short" in found[-1]["error"]
+def test_internal_topics_are_decoded(clean: Path) -> None:
+    found = items(clean, "--partition", "__transaction_state-1", "--records")
+    states = [item["value"]["transaction_status"] for item in found if "type" in item]
+    assert states == [0, 1, 2, 4, 0, 1, 3, 5]
 
 
-def test_json_is_one_object_a_line(logs: Path) -> None:
-    result = CliRunner().invoke(command, ["dump", str(segment(logs, "g-none")), "--json"])
-    assert [json.loads(line)["base_offset"] for line in result.stdout.splitlines()] == [0, 3, 8]
+def test_what_can_be_read_is_shown_with_the_place_of_the_damage(clean: Path) -> None:
+    path = clean / "g-none-0" / f"{0:020d}.log"
+    flip(path, 70)
+    result = run(path)
+    assert result.exit_code == 1
+    assert "position=0" in result.output
+    assert "error=checksum of the batch at offset 0 is wrong" in result.output
+    assert "base_offset=3" in result.output
+
+
+def test_nothing_printed_moves_the_cursor(tmp_path: Path) -> None:
+    (tmp_path / "partition.metadata").write_text("version: \x1b[2J0\n")
+    assert "\\x1b[2J" in run(tmp_path).output
