@@ -78,7 +78,7 @@ bench: setup-dev ## the figures of docs/performance.md; PEER="name=host:port:pid
 bench-kafka: setup-dev ## the same beside Apache Kafka from Maven Central (needs Java 17 and Maven)
 	@$(PY) -m bench kafka --rounds $(ROUNDS)
 
-interop: setup-dev ## our files under Kafka's own DumpLogSegments (needs Java 17 and Maven)
+interop: setup-dev ## beside real Kafkas: same answers, same files, directories carried there and back (needs Java 17 and Maven)
 	@$(PY) -m pytest -q tests/kafka_tools
 
 fuzz: setup-dev ## coverage-guided fuzzing of the decoders (installs atheris; SECONDS=60)

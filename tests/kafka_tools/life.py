@@ -259,9 +259,13 @@ def _append(side: Side, batch: bytes) -> ErrorCode:
     data = PartitionProduceData(index=0, records=memoryview(batch))
     topic = TopicData(name=SEQUENCES, partition_data=[data])
     request = ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[topic])
-    answer = side.ask(request, PRODUCE_VERSION)
-    assert isinstance(answer, ProduceResponse)
-    return ErrorCode(answer.responses[0].partition_responses[0].error_code)
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    while code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+        # Kafka tells clients of a leader a moment before it leads.
+        answer = side.ask(request, PRODUCE_VERSION)
+        assert isinstance(answer, ProduceResponse)
+        code = ErrorCode(answer.responses[0].partition_responses[0].error_code)
+    return code
 
 
 def change_topics(port: int) -> None:

@@ -15,8 +15,14 @@ from protocol.messages.describe_producers import (
     DescribeProducersResponse,
     TopicRequest,
 )
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
-from protocol.model import ConfigSource, ResourceType
+from protocol.model import ConfigSource, ResourceType, SpecialTimestamp
 from tests.kafka_tools.talker import Talker
 
 EOF = KafkaError._PARTITION_EOF
@@ -77,15 +83,29 @@ def see(port: int) -> Seen:
 
 
 def led_topics(port: int) -> set[str]:
-    """Topics all of whose partitions have a leader."""
+    """Topics all of whose partitions are led: their leaders know, not only metadata."""
     talker = Talker("127.0.0.1", port)
-    answer = talker.ask(MetadataRequest(topics=None), 12)
-    talker.close()
-    assert isinstance(answer, MetadataResponse)
+    try:
+        answer = talker.ask(MetadataRequest(topics=None), 12)
+        assert isinstance(answer, MetadataResponse)
+        asked = [
+            ListOffsetsTopic(
+                name=str(topic.name),
+                partitions=[
+                    ListOffsetsPartition(partition_index=index, timestamp=SpecialTimestamp.LATEST)
+                    for index in range(len(topic.partitions))
+                ],
+            )
+            for topic in answer.topics
+        ]
+        listed = talker.ask(ListOffsetsRequest(topics=asked), 7)
+    finally:
+        talker.close()
+    assert isinstance(listed, ListOffsetsResponse)
     return {
-        str(topic.name)
-        for topic in answer.topics
-        if topic.partitions and all(one.leader_id >= 0 for one in topic.partitions)
+        topic.name
+        for topic in listed.topics
+        if topic.partitions and all(one.error_code == 0 for one in topic.partitions)
     }
 
 
@@ -138,7 +158,8 @@ def _read(
 
 def _producers(talker: Talker, counts: dict[str, int]) -> dict[Partition, list[SeenProducer]]:
     topics = [
-        TopicRequest(name=name, partition_indexes=list(range(n))) for name, n in counts.items()
+        TopicRequest(name=name, partition_indexes=list(range(count)))
+        for name, count in counts.items()
     ]
     answer = talker.ask(DescribeProducersRequest(topics=topics), 0)
     assert isinstance(answer, DescribeProducersResponse)
