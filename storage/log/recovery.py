@@ -427,6 +427,8 @@ class _Loader:
         if clean and not producers.snapshot_offsets:
             producers.map_end_offset = end_offset
             return
+        level = logging.DEBUG if clean else logging.INFO
+        logger.log(level, "%s Loading producer state till offset %d", self._prefix, end_offset)
         producers.truncate_and_reload(start_offset, end_offset, self._now_ms, self._expiration_ms())
         try:
             replay(producers, segments, end_offset)
