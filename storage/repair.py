@@ -2,7 +2,7 @@
 
     source segments ─ salvage ─ batches in order of offsets ─→ new segments of the same bases,
                          │                                     new indexes, snapshots, epochs
-                         └ what is no batch: the offsets that are lost with it
+                         └ what is no batch: the offsets that are lost with it ─→ known-gaps
 
 A batch is taken over byte for byte when its checksum is right and its offsets can be: not below
 what came before, nor beyond what the next right batch has (the base offset lies outside the
@@ -35,6 +35,7 @@ from storage.filenames import (
     parse_segment_file_name,
     segment_path,
 )
+from storage.known_gaps import Gap, read_known_gaps, write_known_gaps
 from storage.partition_metadata import read_topic_id, write_topic_id
 from storage.producer.snapshot import read_snapshot
 from storage.producer.state import ProducerState
@@ -99,6 +100,7 @@ class _Repair:
         self._advance = advance
         self._copy = None if target is None else _Copy(disk, source, target)
         self._sources, self._snapshots = _survey(disk, source)
+        self._known_gaps = _known_gaps(disk, source)
         self._expected: int | None = None
         self._damage: tuple[str, int, str] | None = None
         self._losses: list[Loss] = []
@@ -124,7 +126,9 @@ class _Repair:
         end_offset = self._end(known_end_offset)
         start_offset = end_offset if self._start is None else self._start
         if self._copy is not None:
-            self._notes += self._copy.finish(end_offset)
+            lost = [(loss.first, loss.end) for loss in self._losses]
+            gaps = sorted({*self._known_gaps, *lost})
+            self._notes += self._copy.finish(end_offset, gaps)
         return LogReport(
             self._source.rpartition("/")[2],
             max(len(self._bases), 1),
@@ -216,7 +220,7 @@ class _Repair:
                 path, position, reason = self._damage
                 self._notes.append(f"{path} at {position}: {reason}; no record was in it")
             self._damage = None
-        elif offset > expected:
+        elif offset > expected and (expected, offset) not in self._known_gaps:
             self._gaps.append((expected, offset))
 
     def _end(self, known_end_offset: int) -> int:
@@ -292,13 +296,15 @@ class _Copy:
         segment.flush()
         segment.close()
 
-    def finish(self, end_offset: int) -> list[str]:
+    def finish(self, end_offset: int, gaps: Sequence[Gap]) -> list[str]:
         """Everything is in the directory and durable; what there is to say of it."""
         last = self._segment
         if last is None or last.next_offset != end_offset:
             last = self._begin(end_offset)
         self._seal(last)
         self._write_epochs(end_offset)
+        if gaps:
+            write_known_gaps(self._disk, self._target, gaps)
         self._producers.map_end_offset = end_offset
         self._producers.take_snapshot(sync=True)
         notes = []
@@ -360,6 +366,13 @@ class _EpochRuns:
         )
         for epoch, start_offset in known if agreed else [run[:2] for run in self._runs]:
             cache.assign(epoch, start_offset)
+
+
+def _known_gaps(disk: Disk, directory: str) -> list[Gap]:
+    try:
+        return read_known_gaps(disk, directory)
+    except (CorruptFileError, OSError):
+        return []
 
 
 def _survey(disk: Disk, directory: str) -> tuple[list[tuple[int, str]], list[int]]:

@@ -11,7 +11,7 @@ The last line is checked for batches without compression, for all in a deep audi
 missing between batches or inside one are right in a log that was compacted, and nowhere else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from protocol.errors import KafkaError
 from protocol.records.batch import RecordBatch
@@ -50,6 +50,8 @@ class BatchAudit:
         self.latest_epoch = -1
         self.damaged = False
         """Whether batches were passed over, so that state replayed from here on may lack them."""
+        self.known_gaps: Set[tuple[int, int]] = frozenset()
+        """Those that a repair left; they do not count."""
         self.gaps = 0
         self.first_gap = (0, 0)
 
@@ -134,6 +136,8 @@ class BatchAudit:
         self.next_offset = header.last_offset + 1
 
     def _gap(self, expected: int, found: int) -> None:
+        if (expected, found) in self.known_gaps:
+            return
         if not self.gaps:
             self.first_gap = expected, found
         self.gaps += 1

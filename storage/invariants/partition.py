@@ -37,10 +37,13 @@ from storage.invariants.finding import (
 )
 from storage.invariants.indexes import IndexAudit, IndexRules
 from storage.invariants.producers import ProducerAudit
+from storage.known_gaps import KNOWN_GAPS, read_known_gaps
 from storage.partition_metadata import read_topic_id
 from storage.segment.batch_scan import BatchHeader
 
-_KNOWN = frozenset((PARTITION_METADATA_FILE, LEADER_EPOCH_CHECKPOINT, NEWER_THAN_CHECKPOINTS))
+_KNOWN = frozenset(
+    (PARTITION_METADATA_FILE, LEADER_EPOCH_CHECKPOINT, NEWER_THAN_CHECKPOINTS, KNOWN_GAPS)
+)
 
 
 class Expected(NamedTuple):
@@ -95,6 +98,7 @@ class _PartitionAudit:
         """See the module."""
         files = self._look_at_names()
         self._check_identity()
+        self._read_known_gaps()
         bases = sorted(file.base_offset for file in files if file.kind == LOG)
         snapshots = [file.base_offset for file in files if file.kind == SNAPSHOT]
         self._producers = ProducerAudit(
@@ -159,6 +163,12 @@ class _PartitionAudit:
             problem = f"topic id {found.hex()}, metadata has {expected.hex()}: it is not served"
             remedy = "move the directory away, or restore the metadata it belongs to"
             self._findings.add(Finding(path, problem, Severity.ERROR, remedy=remedy))
+
+    def _read_known_gaps(self) -> None:
+        try:
+            self._batches.known_gaps = frozenset(read_known_gaps(self._disk, self._directory))
+        except CorruptFileError as error:
+            self._tell(KNOWN_GAPS, error.reason, Severity.WARNING, "delete the file")
 
     def _segment_or_gone(self, bases: list[int], slot: int) -> None:
         path = segment_path(self._directory, bases[slot], LOG)
