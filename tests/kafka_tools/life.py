@@ -87,7 +87,7 @@ def live_with_kafka(port: int, data_dir: Path) -> list[Producer]:
         deleted.result(WAIT_SECONDS)
     begin_sequences(port)
     produce_idempotently(port, b"kafka")
-    _be_cleaned(port, data_dir)
+    be_cleaned(port, data_dir, b"kafka")
     _commit_a_group(port)
     return [_transactions(port)]
 
@@ -120,8 +120,12 @@ def produce_idempotently(port: int, mark: bytes) -> None:
     assert producer.flush(WAIT_SECONDS) == 0
 
 
-def write_rounds(port: int, mark: bytes) -> None:
-    """The same keys over and over, each round in a segment of its own; one key is deleted."""
+def be_cleaned(port: int, data_dir: Path, mark: bytes) -> None:
+    """Write the same keys over and over and wait until the log cleaner took all but the end.
+
+    Each round goes into a segment of its own; one key is deleted.
+    """
+    before = first_dirty_offset(data_dir)
     producer = Producer(client(port, linger_ms=0))
     for turn in range(ROUNDS):
         for key in range(KEYS):
@@ -131,6 +135,9 @@ def write_rounds(port: int, mark: bytes) -> None:
         time.sleep(0.12)
     producer.produce(CLEANED, b"last", b"key-last")
     assert producer.flush(WAIT_SECONDS) == 0
+    wait_until(
+        lambda: first_dirty_offset(data_dir) >= before + ROUNDS * KEYS, "the cleaner never came"
+    )
 
 
 def first_dirty_offset(data_dir: Path) -> int:
@@ -147,11 +154,6 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
     while not is_so():
         assert time.monotonic() < deadline, what
         time.sleep(0.05)
-
-
-def _be_cleaned(port: int, data_dir: Path) -> None:
-    write_rounds(port, b"kafka")
-    wait_until(lambda: first_dirty_offset(data_dir) >= ROUNDS * KEYS, "the cleaner never came")
 
 
 def _commit_a_group(port: int) -> None:

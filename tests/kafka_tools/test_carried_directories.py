@@ -35,7 +35,7 @@ SETTINGS = {
     "log.cleaner.dedupe.buffer.size": 4_000_000,
     "group.initial.rebalance.delay.ms": 0,
 }
-OUR_SETTINGS = {"log.retention.ms": -1}
+OUR_SETTINGS = {"log.retention.ms": -1, "log.cleaner.backoff.ms": 100}
 OF_TODAY = ("x-", "y-")
 """Topics whose producers no start forgets: the others wrote as if years ago."""
 INTERNAL = ("__consumer_offsets", "__transaction_state")
@@ -145,7 +145,7 @@ def written_by_tidelog(journey: Journey, stage: Stage, before: Seen) -> Seen:
     assert_same(see(port), before)
     life.go_on(port, before.producers[life.SEQUENCES, 0])
     life.produce_idempotently(port, b"tidelog")
-    life.write_rounds(port, b"tidelog")
+    life.be_cleaned(port, tidelog.data_dir, b"tidelog")
     if journey.zookeeper:
         life.change_topics(port)
     after = see(port)
