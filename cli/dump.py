@@ -11,6 +11,7 @@ from cli.connection import json_option
 from cli.log_items import Item, Wanted, dump_file
 from cli.offline import quiet_pipe
 
+_LARGEST = (1 << 63) - 1
 _UNREMARKABLE: Item = {
     "producer_id": -1,
     "producer_epoch": -1,
@@ -29,9 +30,13 @@ _UNREMARKABLE: Item = {
     type=click.Path(exists=True, path_type=Path),
 )
 @click.option("--records", is_flag=True, help="The records of each batch too.")
-@click.option("--offset", type=int, help="Only what has this offset; its records too.")
-@click.option("--from-offset", type=int, default=0, metavar="OFFSET", help="From this offset on.")
-@click.option("--to-offset", type=int, metavar="OFFSET", help="Up to this offset, inclusive.")
+@click.option(
+    "--offset",
+    "offsets",
+    metavar="N|FIRST-LAST",
+    callback=lambda _ctx, _param, text: parse_offsets(text),
+    help="Only what has these offsets: one with its records, a range, or an open one (5-, -9).",
+)
 @click.option(
     "--partition",
     "partitions",
@@ -44,9 +49,7 @@ _UNREMARKABLE: Item = {
 def command(
     paths: tuple[Path, ...],
     records: bool,
-    offset: int | None,
-    from_offset: int,
-    to_offset: int | None,
+    offsets: tuple[int, int],
     partitions: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -59,10 +62,8 @@ def command(
     Exit code 1 if something could not be read: an item with `error` says what and where, and what
     can be read behind it follows.
     """
-    last = to_offset if to_offset is not None else (1 << 63) - 1
-    wanted = Wanted(records, from_offset, last)
-    if offset is not None:
-        wanted = Wanted(True, offset, offset)
+    first, last = offsets
+    wanted = Wanted(records or first == last, first, last)
     damaged = False
     for path in paths:
         for file in files_below(path):
@@ -72,6 +73,19 @@ def command(
             damaged |= _print(shown, dump_file(file, wanted), as_json)
     if damaged:
         raise SystemExit(1)
+
+
+def parse_offsets(text: str | None) -> tuple[int, int]:
+    """First and last offset, inclusive, of `7`, `5-9`, `5-`, `-9` or nothing, which is all."""
+    if text is None:
+        return 0, _LARGEST
+    first, dash, last = text.partition("-")
+    try:
+        if not dash:
+            return int(first), int(first)
+        return int(first or 0), int(last or _LARGEST)
+    except ValueError:
+        raise click.BadParameter(f"'{text}' is neither an offset nor FIRST-LAST") from None
 
 
 def files_below(path: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from runtime.disk import OsDisk
 from storage.audit import live_partitions, log_bytes
 from storage.checkpoints import OffsetCheckpoint
 from storage.errors import CorruptFileError
-from storage.estimate import Estimate, KnownOffsets, estimate_log
+from storage.estimate import Estimate, KnownOffsets, Terms, estimate_log
 from storage.filenames import (
     CLEANER_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
@@ -91,7 +91,8 @@ def command(
             parent, _, name = folder.rpartition("/")
             offsets = known[parent].of(name)
             config = _config_of(name, offsets, metadata, supposed, broker)
-            rows.append(Row(name, estimate_log(disk, folder, config, offsets, now_ms, advance)))
+            terms = Terms(config, offsets, now_ms)
+            rows.append(Row(name, estimate_log(disk, folder, terms, advance)))
     if as_json:
         print_json(_document(rows))
     else:

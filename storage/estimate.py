@@ -18,7 +18,7 @@ from config.topic_config import LogConfig
 from protocol.records.batch import MAGIC, RecordBatch
 from protocol.records.errors import CorruptBatch
 from runtime.disk import Disk
-from storage.cleaner.selection import Dirt, LagLimits, LogFacts, measure
+from storage.cleaner.selection import NEVER_CLEANED, Dirt, LagLimits, LogFacts, measure
 from storage.filenames import LOG, NO_SUFFIX, TIME_INDEX, parse_segment_file_name, segment_path
 from storage.log.retention import LogBounds, RetentionLimits, eligible_segments
 from storage.segment.batch_scan import scan_headers, scan_whole
@@ -55,6 +55,14 @@ class KnownOffsets(NamedTuple):
     first_dirty_offset: int | None = None
 
 
+class Terms(NamedTuple):
+    """By which settings, on what is known, and as of when (ms) something is estimated."""
+
+    config: LogConfig
+    known: KnownOffsets
+    now_ms: int
+
+
 class Removal(NamedTuple):
     """Segments that one rule of retention removes."""
 
@@ -86,9 +94,7 @@ class Estimate(NamedTuple):
 def estimate_log(
     disk: Disk,
     directory: str,
-    config: LogConfig,
-    known: KnownOffsets,
-    now_ms: int,
+    terms: Terms,
     advance: Advance = lambda _nbytes: None,
     *,
     max_keys: int = MAX_KEYS,
@@ -96,10 +102,10 @@ def estimate_log(
     """What retention would remove now, and what a cleaning of the rest would drop."""
     segments = segments_on_disk(disk, directory)
     nbytes = sum(segment.size for segment in segments)
-    removals, kept = _retain(segments, config, known, now_ms)
+    removals, kept = _retain(segments, terms)
     cleaning = None
-    if config.compact and kept:
-        cleaning = _clean(disk, directory, (kept, config, known, now_ms), advance, max_keys)
+    if terms.config.compact and kept:
+        cleaning = _Cleaner(disk, directory, kept, terms).count(advance, max_keys)
     return Estimate(len(segments), nbytes, removals, cleaning)
 
 
@@ -152,15 +158,14 @@ def _last_indexed_time(disk: Disk, directory: str, base_offset: int) -> int | No
 
 
 def _retain(
-    segments: Sequence[SegmentOnDisk], config: LogConfig, known: KnownOffsets, now_ms: int
+    segments: Sequence[SegmentOnDisk], terms: Terms
 ) -> tuple[list[Removal], Sequence[SegmentOnDisk]]:
+    config = terms.config
     limits = RetentionLimits(config.delete, config.retention_bytes, config.retention_ms)
     removals: list[Removal] = []
     while segments:
-        end = segments[-1].end_offset
-        start = max(known.log_start_offset or 0, segments[0].base_offset)
-        mark = end if known.high_watermark is None else min(known.high_watermark, end)
-        deletion = eligible_segments(segments, limits, LogBounds(start, mark, end), now_ms)
+        bounds = _bounds(segments, terms.known)
+        deletion = eligible_segments(segments, limits, bounds, terms.now_ms)
         if not deletion.segment_count:
             break
         gone = segments[: deletion.segment_count]
@@ -169,56 +174,73 @@ def _retain(
     return removals, segments
 
 
-def _clean(
-    disk: Disk,
-    directory: str,
-    log: tuple[Sequence[SegmentOnDisk], LogConfig, KnownOffsets, int],
-    advance: Advance,
-    max_keys: int,
-) -> Cleaning:
-    segments, config, known, now_ms = log
+def _bounds(segments: Sequence[SegmentOnDisk], known: KnownOffsets) -> LogBounds:
+    """Log start, high watermark and log end, as a start would take them."""
     end = segments[-1].end_offset
     start = max(known.log_start_offset or 0, segments[0].base_offset)
     mark = end if known.high_watermark is None else min(known.high_watermark, end)
-    first_dirty = -1 if known.first_dirty_offset is None else known.first_dirty_offset
-    lags = LagLimits(config.min_compaction_lag_ms, config.max_compaction_lag_ms)
-    dirt = measure(segments, LogFacts(first_dirty, start, end, mark), lags, now_ms)
-    cleaned = [segment for segment in segments if segment.base_offset < dirt.end_offset]
-    keys = _LastOffsets(max_keys)
-    for batch in _batches(disk, directory, cleaned, advance):
-        if batch.next_offset > dirt.first_dirty_offset and not batch.is_control:
-            keys.learn(batch, dirt.first_dirty_offset)
-    count = dropped = nbytes = 0
-    for batch in _batches(disk, directory, cleaned, lambda _nbytes: None):
-        if not batch.is_control:
+    return LogBounds(start, mark, end)
+
+
+class _Cleaner:
+    """Counts what a cleaning of these segments would drop."""
+
+    def __init__(
+        self, disk: Disk, directory: str, segments: Sequence[SegmentOnDisk], terms: Terms
+    ) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._terms = terms
+        config, bounds = terms.config, _bounds(segments, terms.known)
+        first_dirty = terms.known.first_dirty_offset
+        facts = LogFacts(
+            NEVER_CLEANED if first_dirty is None else first_dirty,
+            bounds.log_start_offset,
+            bounds.log_end_offset,
+            bounds.high_watermark,
+        )
+        lags = LagLimits(config.min_compaction_lag_ms, config.max_compaction_lag_ms)
+        self._dirt = measure(segments, facts, lags, terms.now_ms)
+        self._segments = [one for one in segments if one.base_offset < self._dirt.end_offset]
+
+    def count(self, advance: Advance, max_keys: int) -> Cleaning:
+        """Read the segments twice; progress is told of the first time."""
+        dirt, now_ms = self._dirt, self._terms.now_ms
+        keys = _LastOffsets(max_keys)
+        for batch in self._batches(advance):
+            if batch.next_offset > dirt.first_dirty_offset:
+                keys.learn(batch, dirt.first_dirty_offset)
+        count = dropped = nbytes = 0
+        for batch in self._batches(lambda _nbytes: None):
             count += batch.record_count
             records, part = keys.count_dropped(batch, now_ms)
             dropped += records
             nbytes += int(batch.size * part)
-    scale = keys.scale
-    is_due = dirt.is_due(config.min_cleanable_dirty_ratio)
-    return Cleaning(dirt, is_due, count, dropped * scale, nbytes * scale, 1 / scale)
+        scale = keys.scale
+        is_due = dirt.is_due(self._terms.config.min_cleanable_dirty_ratio)
+        return Cleaning(dirt, is_due, count, dropped * scale, nbytes * scale, 1 / scale)
 
+    def _batches(self, advance: Advance) -> Iterator[RecordBatch]:
+        """The batches of data, of each segment up to the first damage in it."""
+        disk = self._disk
+        for segment in self._segments:
+            path = segment_path(self._directory, segment.base_offset, LOG)
+            fd = disk.open(path, writable=False)
+            try:
 
-def _batches(
-    disk: Disk, directory: str, segments: Sequence[SegmentOnDisk], advance: Advance
-) -> Iterator[RecordBatch]:
-    """The batches of these segments, up to damage in one of them."""
-    for segment in segments:
-        fd = disk.open(segment_path(directory, segment.base_offset, LOG), writable=False)
-        try:
+                def read(size: int, position: int, fd: int = fd) -> bytes:
+                    return disk.pread(fd, size, position)
 
-            def read(size: int, position: int, fd: int = fd) -> bytes:
-                return disk.pread(fd, size, position)
-
-            for header, view in scan_whole(read, 0, segment.size):
-                advance(header.size)
-                if header.magic == MAGIC:
-                    yield RecordBatch(view, 0, len(view))
-        except CorruptBatch:
-            pass
-        finally:
-            disk.close(fd)
+                for header, view in scan_whole(read, 0, segment.size):
+                    advance(header.size)
+                    if header.magic == MAGIC:
+                        batch = RecordBatch(view, 0, len(view))
+                        if not batch.is_control:
+                            yield batch
+            except CorruptBatch:
+                pass
+            finally:
+                disk.close(fd)
 
 
 class _LastOffsets:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.dump import command
+from cli.dump import command, parse_offsets
 from tests.support.kept_files import flip, unpack
 
 
@@ -38,7 +38,7 @@ def test_a_directory_is_dumped_file_by_file(clean: Path) -> None:
 
 
 def test_partitions_and_offsets_choose(clean: Path) -> None:
-    found = items(clean, "--partition", "g-gzip-*", "--from-offset", 30, "--to-offset", 31)
+    found = items(clean, "--partition", "g-gzip-*", "--offset", "30-31")
     assert {item["path"].partition("/")[0] for item in found} == {"g-gzip-0"}
     assert [item["base_offset"] for item in found if "base_offset" in item] == [20]
     one = items(clean / "g-gzip-0", "--offset", 30)
@@ -64,3 +64,23 @@ def test_what_can_be_read_is_shown_with_the_place_of_the_damage(clean: Path) -> 
 def test_nothing_printed_moves_the_cursor(tmp_path: Path) -> None:
     (tmp_path / "partition.metadata").write_text("version: \x1b[2J0\n")
     assert "\\x1b[2J" in run(tmp_path).output
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (None, (0, 2**63 - 1)),
+        ("7", (7, 7)),
+        ("5-9", (5, 9)),
+        ("5-", (5, 2**63 - 1)),
+        ("-9", (0, 9)),
+    ],
+)
+def test_offsets_are_one_or_a_range(text: str | None, wanted: tuple[int, int]) -> None:
+    assert parse_offsets(text) == wanted
+
+
+def test_an_offset_that_is_none_is_refused(tmp_path: Path) -> None:
+    result = run(tmp_path, "--offset", "seven")
+    assert result.exit_code == 2
+    assert "neither an offset nor FIRST-LAST" in result.output

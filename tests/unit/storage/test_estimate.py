@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from config.topic_config import LogConfig
 from protocol.records.builder import build_batch
 from protocol.records.record import Record
-from storage.estimate import KnownOffsets, estimate_log, segments_on_disk
+from storage.estimate import KnownOffsets, Terms, estimate_log, segments_on_disk
 from tests.support.fault_disk import FaultDisk
 from tests.support.kept_logs import PARTITION_DIR, kept_log, names
 from tests.support.log_harness import START_MS, LogHarness
@@ -36,7 +36,7 @@ def keyed(pairs: Iterable[tuple[bytes | None, bytes | None]], batch: int = 4) ->
 
 def test_nothing_goes_without_a_limit() -> None:
     disk = kept_log()
-    estimate = estimate_log(disk, PARTITION_DIR, FOREVER, KnownOffsets(), START_MS)
+    estimate = estimate_log(disk, PARTITION_DIR, Terms(FOREVER, KnownOffsets(), START_MS))
     assert estimate.removals == []
     assert estimate.cleaning is None
     assert estimate.segments == len(names(disk, ".log"))
@@ -46,7 +46,7 @@ def test_nothing_goes_without_a_limit() -> None:
 def test_all_goes_when_all_has_expired() -> None:
     disk = kept_log()
     config = LogConfig(retention_ms=1000)
-    estimate = estimate_log(disk, PARTITION_DIR, config, KnownOffsets(), START_MS + 10**6)
+    estimate = estimate_log(disk, PARTITION_DIR, Terms(config, KnownOffsets(), START_MS + 10**6))
     assert sum(removal.segments for removal in estimate.removals) == estimate.segments
     assert "retention time 1000ms" in estimate.removals[0].reason
 
@@ -55,10 +55,10 @@ def test_size_and_log_start_take_the_oldest() -> None:
     disk = kept_log()
     sizes = [len(disk.read_file(path)) for path in names(disk, ".log")]
     config = LogConfig(retention_ms=-1, retention_bytes=sum(sizes) - sizes[0])
-    (removal,) = estimate_log(disk, PARTITION_DIR, config, KnownOffsets(), START_MS).removals
+    (removal,) = estimate_log(disk, PARTITION_DIR, Terms(config, KnownOffsets(), START_MS)).removals
     assert (removal.segments, removal.nbytes) == (1, sizes[0])
     known = KnownOffsets(log_start_offset=12)
-    (removal,) = estimate_log(disk, PARTITION_DIR, FOREVER, known, START_MS).removals
+    (removal,) = estimate_log(disk, PARTITION_DIR, Terms(FOREVER, known, START_MS)).removals
     assert removal.segments == 1
     assert "log start offset 12" in removal.reason
 
@@ -67,7 +67,7 @@ def test_what_is_not_replicated_stays() -> None:
     disk = kept_log()
     config = LogConfig(retention_ms=1000)
     known = KnownOffsets(high_watermark=0)
-    assert estimate_log(disk, PARTITION_DIR, config, known, START_MS + 10**6).removals == []
+    assert estimate_log(disk, PARTITION_DIR, Terms(config, known, START_MS + 10**6)).removals == []
 
 
 def test_times_come_from_the_index_or_from_the_batches() -> None:
@@ -83,7 +83,7 @@ def test_damage_ends_a_segment_s_part_in_it() -> None:
     disk = kept_log()
     path = names(disk, ".log")[-1]
     disk.write_file(path, disk.read_file(path) + b"\xff" * 100)
-    estimate = estimate_log(disk, PARTITION_DIR, COMPACT, KnownOffsets(), START_MS)
+    estimate = estimate_log(disk, PARTITION_DIR, Terms(COMPACT, KnownOffsets(), START_MS))
     assert estimate.cleaning is not None
 
 
@@ -102,7 +102,7 @@ def test_cleaning_drops_what_has_a_later_record_of_its_key(
     pairs: list[tuple[bytes | None, bytes | None]],
 ) -> None:
     disk = keyed(pairs)
-    cleaning = estimate_log(disk, PARTITION_DIR, COMPACT, KnownOffsets(), START_MS).cleaning
+    cleaning = estimate_log(disk, PARTITION_DIR, Terms(COMPACT, KnownOffsets(), START_MS)).cleaning
     assert cleaning is not None
     end = cleaning.dirt.end_offset
     last = {key: offset for offset, (key, _) in enumerate(pairs[:end])}
@@ -114,7 +114,7 @@ def test_cleaning_drops_what_has_a_later_record_of_its_key(
 def test_keys_of_the_clean_part_go_when_the_dirty_part_has_them() -> None:
     disk = keyed([(b"k%d" % (number % 10), b"v" * 20) for number in range(60)])
     known = KnownOffsets(first_dirty_offset=20, high_watermark=60)
-    cleaning = estimate_log(disk, PARTITION_DIR, COMPACT, known, START_MS).cleaning
+    cleaning = estimate_log(disk, PARTITION_DIR, Terms(COMPACT, known, START_MS)).cleaning
     assert cleaning is not None
     assert cleaning.dirt.first_dirty_offset == 20
     assert cleaning.records - cleaning.dropped_records == 10
@@ -124,9 +124,9 @@ def test_keys_of_the_clean_part_go_when_the_dirty_part_has_them() -> None:
 @pytest.mark.parametrize("max_keys", [50, 400])
 def test_beyond_the_room_for_keys_a_sample_stands_for_all(max_keys: int) -> None:
     disk = keyed([(b"key-%d" % (number % 1000), b"v" * 5) for number in range(4000)], batch=10)
-    exact = estimate_log(disk, PARTITION_DIR, COMPACT, KnownOffsets(), START_MS).cleaning
+    exact = estimate_log(disk, PARTITION_DIR, Terms(COMPACT, KnownOffsets(), START_MS)).cleaning
     sampled = estimate_log(
-        disk, PARTITION_DIR, COMPACT, KnownOffsets(), START_MS, max_keys=max_keys
+        disk, PARTITION_DIR, Terms(COMPACT, KnownOffsets(), START_MS), max_keys=max_keys
     ).cleaning
     assert exact is not None
     assert sampled is not None
@@ -144,6 +144,8 @@ def test_an_expired_tombstone_goes() -> None:
     disk.write_file(f"{PARTITION_DIR}/{0:020d}.log", bytes(tombstone))
     disk.write_file(f"{PARTITION_DIR}/{1:020d}.log", b"")
     for now_ms, dropped in ((START_MS - 1, 0), (START_MS, 1)):
-        cleaning = estimate_log(disk, PARTITION_DIR, COMPACT, KnownOffsets(), now_ms).cleaning
+        cleaning = estimate_log(
+            disk, PARTITION_DIR, Terms(COMPACT, KnownOffsets(), now_ms)
+        ).cleaning
         assert cleaning is not None
         assert cleaning.dropped_records == dropped
