@@ -63,7 +63,7 @@ def scan_headers(read: Read, position: int, end_position: int) -> Iterator[Batch
         position += header.size
 
 
-def read_header(chunk: bytes, at: int, position: int) -> BatchHeader | None:
+def read_header(chunk: bytes | memoryview, at: int, position: int) -> BatchHeader | None:
     """The header at index `at` of a chunk; `position` is where that is in the file.
 
     None if the chunk ends inside it; CorruptBatch where no entry can begin.
@@ -126,6 +126,11 @@ def scan_whole(
         position += header.size
 
 
+def wrong_checksum(base_offset: int) -> CorruptBatch:
+    """The error for a batch whose bytes are not those it was made of."""
+    return CorruptBatch(f"checksum of the batch at offset {base_offset} is wrong")
+
+
 def check(header: BatchHeader, view: memoryview) -> RecordBatch | None:
     """The batch if its checksum is right, None for an intact entry of format 0 or 1.
 
@@ -134,7 +139,7 @@ def check(header: BatchHeader, view: memoryview) -> RecordBatch | None:
     if header.magic == MAGIC:
         batch = RecordBatch(view, 0, len(view))
         if crc32c(view[21:]) != batch.crc:
-            raise CorruptBatch(f"checksum of the batch at offset {header.base_offset} is wrong")
+            raise wrong_checksum(header.base_offset)
         return batch
     if crc32(view[16:]) != _LEGACY_CRC.unpack_from(view, LOG_OVERHEAD)[0]:
         raise CorruptBatch(f"checksum of the message at offset {header.base_offset} is wrong")

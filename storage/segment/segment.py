@@ -24,7 +24,6 @@ from protocol.records.batch import RecordBatch
 from runtime.disk import Disk
 from storage import filenames
 from storage.errors import InvalidIndexOffsetError
-from storage.segment.batch_scan import BatchHeader
 from storage.segment.file_records import FilePool
 from storage.segment.file_set import FileSet, FlushWork, SegmentFiles, SegmentSettings
 from storage.segment.reading import UNKNOWN, SegmentReader
@@ -394,16 +393,12 @@ class Segment(SegmentReader):
         self.full_index = None
         self._prepared = True
 
-    def recovered(self, header: BatchHeader) -> None:
+    def recovered(
+        self, position: int, size: int, base_offset: int, last_offset: int, max_timestamp: int
+    ) -> None:
         """Count a valid batch, its offsets in range, as if it had just been appended."""
-        self._appended(
-            header.position,
-            header.size,
-            header.last_offset,
-            header.max_timestamp,
-            header.last_offset,
-        )
-        self._tail_offset = header.base_offset
+        self._appended(position, size, last_offset, max_timestamp, last_offset)
+        self._tail_offset = base_offset
 
     def finish_recovery(self, aborted: Sequence[AbortedEntry], *, vouched: bool) -> None:
         """All valid batches were counted: write the indexes as if the segment was closed.
