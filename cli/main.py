@@ -17,6 +17,7 @@ COMMANDS: Final = (
     "produce",
     "consume",
     "log",
+    "log-dirs",
     "import-kafka",
     "export-kafka",
     "doctor",
