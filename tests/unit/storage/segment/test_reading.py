@@ -11,6 +11,7 @@ from protocol.records.errors import CorruptBatch
 from protocol.records.record import Record
 from storage.segment.file_records import FilePool, FileSlice
 from storage.segment.file_set import SegmentFiles, SegmentSettings
+from storage.segment.offset_index import OffsetIndex
 from storage.segment.segment import Segment
 from tests.support.fault_disk import FaultDisk
 from tests.support.record_batches import batch_at, legacy
@@ -200,3 +201,55 @@ def test_an_index_entry_that_cannot_be_true_is_not_followed(position: int) -> No
     segment = open_segment(disk, existing=True)
     assert segment.translate_offset(21) == (sum(SIZES[:3]), SIZES[3])
     assert segment.truncate_to(21) == SIZES[3]
+
+
+# An index is a hint.
+
+
+INDEX = f"/{10:020d}.index"
+
+
+def closed_with_thirty() -> tuple[FaultDisk, Segment]:
+    """One record a batch, offsets 10 to 39, an index entry for every third of them."""
+    disk = FaultDisk()
+    made = open_segment(disk, existing=False)
+    append(made, [batch_at(offset) for offset in range(10, 40)])
+    made.close()
+    return disk, open_segment(disk, existing=True)
+
+
+def entries_of(disk: FaultDisk) -> list[tuple[int, int]]:
+    data = disk.read_file(INDEX)
+    return list(OffsetIndex.layout.iter_unpack(data))
+
+
+def with_index(disk: FaultDisk, entries: list[tuple[int, int]]) -> Segment:
+    """The segment after a restart, its index saying this."""
+    disk.write_file(INDEX, b"".join(OffsetIndex.layout.pack(*entry) for entry in entries))
+    return open_segment(disk, existing=True)
+
+
+@pytest.mark.parametrize("shift", [-70, -1, 1, 13, 70, 1 << 20])
+def test_a_read_begins_at_a_batch_wherever_the_index_points(shift: int) -> None:
+    disk, whole = closed_with_thirty()
+    entries = entries_of(disk)
+    assert len(entries) > 3
+    expected = [whole.translate_offset(offset) for offset in range(10, 40)]
+    wrong = [(offset, max(position + shift, 0)) for offset, position in entries]
+    segment = with_index(disk, wrong)
+    assert [segment.translate_offset(offset) for offset in range(10, 40)] == expected
+    assert with_index(disk, wrong).read_next_offset() == 40
+    assert next(with_index(disk, wrong).scan_batches(17)).base_offset == 17
+
+
+def test_an_entry_that_points_beyond_its_offset_is_not_followed() -> None:
+    """The batch there is a batch, but readers of what lies before it would miss that."""
+    disk, whole = closed_with_thirty()
+    entries = entries_of(disk)
+    expected = [whole.translate_offset(offset) for offset in range(10, 40)]
+    for ahead in range(1, len(entries)):
+        offsets = [offset for offset, _ in entries]
+        positions = [position for _, position in entries]
+        wrong = list(zip(offsets, positions[ahead:] + positions[-1:] * ahead, strict=True))
+        segment = with_index(disk, wrong)
+        assert [segment.translate_offset(offset) for offset in range(10, 40)] == expected
