@@ -190,6 +190,7 @@ class _PartitionAudit:
     def _segment(self, bases: list[int], slot: int, path: str) -> None:
         base_offset, is_last = bases[slot], slot == len(bases) - 1
         self._batches.begin_segment(path, base_offset)
+        self._doubt_replay()
         self._producers.reach(base_offset)
         fd = self._disk.open(path, writable=False)
         try:
@@ -210,8 +211,7 @@ class _PartitionAudit:
             end = self._batches.walk(read, length, self._advance, take, is_last)
         finally:
             self._disk.close(fd)
-        if self._batches.damaged:
-            self._producers.exact = False
+        self._doubt_replay()
         if indexes is not None:
             indexes.finish(end, exact_replay=self._producers.exact)
 
@@ -224,8 +224,7 @@ class _PartitionAudit:
     def _take(
         self, header: BatchHeader, batch: RecordBatch | None, indexes: IndexAudit | None
     ) -> None:
-        if self._batches.damaged or self._batches.gaps:
-            self._producers.exact = False
+        self._doubt_replay()
         self._epochs.take(header)
         self._producers.reach(header.base_offset)
         aborted = None if batch is None else self._producers.take(batch)
@@ -233,6 +232,11 @@ class _PartitionAudit:
             indexes.take(header)
             if batch is not None and batch.is_control:
                 indexes.take_marker(batch.base_offset, aborted)
+
+    def _doubt_replay(self) -> None:
+        """Where batches are missing, replay does not know all that the broker knew."""
+        if self._batches.damaged or self._batches.gaps:
+            self._producers.exact = False
 
     def _tell_gaps(self) -> None:
         batches = self._batches
