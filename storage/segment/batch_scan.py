@@ -63,6 +63,14 @@ def scan_headers(read: Read, position: int, end_position: int) -> Iterator[Batch
         position += header.size
 
 
+def is_meant(header: BatchHeader, base_offset: int, indexed_offset: int) -> bool:
+    """Whether an index entry of the segment with this base may have been made for this batch.
+
+    The entry's offset is the last one of the batch, or of several that were appended with it.
+    """
+    return base_offset <= header.base_offset <= header.last_offset <= indexed_offset
+
+
 def read_header(chunk: bytes | memoryview, at: int, position: int) -> BatchHeader | None:
     """The header at index `at` of a chunk; `position` is where that is in the file.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from protocol.records.batch import MAGIC, RecordBatch
 from protocol.records.errors import CorruptBatch
 from runtime.disk import Disk
-from storage.segment.batch_scan import BatchHeader, Read, scan_headers, scan_whole
+from storage.segment.batch_scan import BatchHeader, Read, is_meant, scan_headers, scan_whole
 from storage.segment.file_records import FileSlice
 from storage.segment.file_set import FileSet
 from storage.segment.offset_index import OffsetIndex
@@ -161,11 +161,16 @@ class SegmentReader:
     def plan_time_search(self, timestamp: int, start_offset: int) -> TimeSearch:
         """The search for the first record at or after both; to be released."""
         indexed_time, indexed_offset = self.time_index.lookup(timestamp)
-        if indexed_offset > start_offset and not self._has_time(indexed_time, indexed_offset):
-            indexed_offset = self.base_offset
-        position = self._position_near(max(indexed_offset, start_offset))
+        found = self.offset_index.lookup(max(indexed_offset, start_offset))
+        if indexed_offset > start_offset and not self._has_time(
+            found, indexed_time, indexed_offset
+        ):
+            found = self.offset_index.lookup(start_offset)
+        offset, position = found
+        if not 0 <= position < self.size:
+            offset, position = self.base_offset, 0
         place = self._log.slice(position, self.size - position)
-        return TimeSearch(self._disk, place, timestamp, start_offset)
+        return TimeSearch(self._disk, place, (self.base_offset, offset), timestamp, start_offset)
 
     def read_next_offset(self) -> int:
         """Offset after the last batch, the base offset without one; may run in a worker."""
@@ -218,12 +223,11 @@ class SegmentReader:
             return header.position
         return 0
 
-    def _has_time(self, timestamp: int, offset: int) -> bool:
-        """Whether the batch that holds an offset has this greatest timestamp.
+    def _has_time(self, place: tuple[int, int], timestamp: int, offset: int) -> bool:
+        """Whether the batch that holds an offset, found from a place on, has this time as greatest.
 
         A time index is no more to be trusted without the batch it means than an offset index.
         """
-        place = self.offset_index.lookup(offset)
         for header in self._headers_near(self._log.open(), place):
             if header.last_offset >= offset:
                 return header.base_offset <= offset and header.max_timestamp == timestamp
@@ -242,9 +246,7 @@ class SegmentReader:
                 first = next(headers, None)
             except CorruptBatch:
                 first = None
-            if first is not None and (
-                self.base_offset <= first.base_offset <= first.last_offset <= offset
-            ):
+            if first is not None and is_meant(first, self.base_offset, offset):
                 yield first
                 yield from headers
                 return

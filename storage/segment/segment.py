@@ -238,7 +238,9 @@ class Segment(SegmentReader):
     def _load_max_timestamp(self) -> None:
         if self._max_timestamp == UNKNOWN and not self._prepared and self.size:
             timestamp, offset = self.time_index.last_entry
-            if timestamp != NO_TIMESTAMP and not self._has_time(timestamp, offset):
+            if timestamp != NO_TIMESTAMP and not self._has_time(
+                self.offset_index.lookup(offset), timestamp, offset
+            ):
                 logger.warning(
                     "The last entry of %s, timestamp %d at offset %d, is not true of the log: "
                     "reading its batches",

@@ -7,11 +7,13 @@ was given a descriptor of its own, which whoever takes it first closes.
 Source: LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp (4.3).
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from protocol.records.batch import MAGIC, RecordBatch
+from protocol.records.errors import CorruptBatch
 from runtime.disk import Disk
-from storage.segment.batch_scan import scan_headers
+from storage.segment.batch_scan import BatchHeader, Read, is_meant, scan_headers
 from storage.segment.file_records import FileSlice
 
 AT_ONCE_BYTES: Final = 16 * 1024
@@ -29,12 +31,24 @@ class TooFar(Exception):
 class TimeSearch:
     """For the first record at or after both a timestamp and an offset."""
 
-    __slots__ = ("_disk", "_own", "_slice", "_start_offset", "timestamp")
+    __slots__ = ("_disk", "_own", "_range", "_slice", "_start_offset", "timestamp")
 
-    def __init__(self, disk: Disk, place: FileSlice, timestamp: int, start_offset: int) -> None:
-        """`place`: from the batch to begin with to the end of the segment."""
+    def __init__(
+        self,
+        disk: Disk,
+        place: FileSlice,
+        offsets: tuple[int, int],
+        timestamp: int,
+        start_offset: int,
+    ) -> None:
+        """`place`: from the batch to begin with, by the index, to the end of the segment.
+
+        `offsets`: the segment's base, and the index entry's offset. Where no such batch begins the
+        search is one of the whole segment.
+        """
         self._disk = disk
         self._slice = place
+        self._range = offsets
         self._start_offset = start_offset
         self._own: list[int] = []
         self.timestamp = timestamp
@@ -78,7 +92,7 @@ class TimeSearch:
         def read(size: int, position: int) -> bytes:
             return self._disk.pread(fd, size, position)
 
-        for header in scan_headers(read, begin, begin + place.nbytes):
+        for header in self._headers(read, begin, begin + place.nbytes):
             if at_once and header.position + header.size - begin > AT_ONCE_BYTES:
                 raise TooFar
             if header.max_timestamp < timestamp or header.last_offset < start_offset:
@@ -93,6 +107,19 @@ class TimeSearch:
             if found is not None:
                 return *found, header.leader_epoch
         return None
+
+    def _headers(self, read: Read, position: int, end_position: int) -> Iterator[BatchHeader]:
+        if position:
+            headers = scan_headers(read, position, end_position)
+            try:
+                first = next(headers, None)
+            except CorruptBatch:
+                first = None
+            if first is not None and is_meant(first, *self._range):
+                yield first
+                yield from headers
+                return
+        yield from scan_headers(read, 0, end_position)
 
 
 def _first_in_batch(
