@@ -253,3 +253,15 @@ def test_an_entry_that_points_beyond_its_offset_is_not_followed() -> None:
         wrong = list(zip(offsets, positions[ahead:] + positions[-1:] * ahead, strict=True))
         segment = with_index(disk, wrong)
         assert [segment.translate_offset(offset) for offset in range(10, 40)] == expected
+
+
+@pytest.mark.parametrize("shift", [-70, 1, 70])
+def test_a_search_by_time_begins_at_a_batch_wherever_the_index_points(shift: int) -> None:
+    disk = FaultDisk()
+    made = open_segment(disk, existing=False)
+    append(made, [batch_at(offset, timestamp=100 * offset) for offset in range(10, 40)])
+    made.close()
+    wrong = [(offset, max(position + shift, 0)) for offset, position in entries_of(disk)]
+    for offset in range(10, 40):
+        segment = with_index(disk, wrong)
+        assert segment.find_offset_by_timestamp(100 * offset - 5, 10) == (100 * offset, offset, 0)
