@@ -29,6 +29,7 @@ from storage.log.partition_log import PartitionLog
 from storage.log.recovery import create_log
 from storage.log_directory import LogDirectory
 from storage.log_loading import LoadTask, UnservedDirectory
+from storage.moving.copying import Place
 from storage.moving.resuming import drop_marks, is_marked, sort_out
 from storage.partition_metadata import encode_partition_metadata
 from storage.pending_deletions import PendingDeletions
@@ -47,13 +48,15 @@ AT_ONCE_MS: Final = 0
 class FutureLog:
     """A copy, and who has it in hand."""
 
-    __slots__ = ("believed_end_offset", "busy", "directory", "doomed", "log")
+    __slots__ = ("believed_end_offset", "busy", "directory", "doomed", "log", "place")
 
     def __init__(self, log: PartitionLog, directory: LogDirectory) -> None:
         self.log = log
         self.directory = directory
         self.busy = False
         self.doomed = False
+        self.place: Place | None = None
+        """Where in the current log's files it goes on, if that is known."""
         self.believed_end_offset: int | None = None
         """Where to cut a copy that a start found, before anything else."""
 

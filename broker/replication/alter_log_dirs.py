@@ -250,7 +250,7 @@ class ReplicaAlterLogDirsManager:
         else:
             try:
                 self._hand_out(move, current)
-            except StorageError as error:
+            except Exception as error:
                 self._failed(move, error)
 
     def _step_again(self, move: Move) -> None:

@@ -11,6 +11,7 @@ elsewhere, where it would look sound: `CorruptSource` ends the move.
 
 import logging
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from protocol.records.batch import RecordBatch
 from protocol.records.errors import CorruptBatch
@@ -24,6 +25,7 @@ from storage.producer.state import ProducerState
 from storage.reused_names import mark_newer
 from storage.segment.batch_scan import BatchHeader, check, scan_whole
 from storage.segment.file_records import FileSlice
+from storage.segment.segment import Segment
 from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 
 logger = logging.getLogger(__name__)
@@ -33,31 +35,69 @@ class CorruptSource(CorruptFileError):
     """The current log does not hold, at this place of a file, what it should: nothing to copy."""
 
 
+class Place(NamedTuple):
+    """Where in the current log's files the next batch has to begin."""
+
+    segment_base_offset: int
+    position: int
+
+
 class Chunk:
-    """Bytes of one segment of the current log, to be released once copied."""
+    """Bytes of one segment of the current log, to be released once copied.
 
-    __slots__ = ("path", "segment_base_offset", "slice")
+    No offset in them reaches `end_offset`.
+    """
 
-    def __init__(self, slice_: FileSlice, path: str, segment_base_offset: int) -> None:
+    __slots__ = ("end_offset", "path", "segment_base_offset", "slice")
+
+    def __init__(self, log: PartitionLog, segment: Segment, slice_: FileSlice) -> None:
+        following = log.segments.higher(segment.base_offset)
+        self.end_offset = log.log_end_offset if following is None else following.base_offset
+        self.path = segment.path(LOG)
+        self.segment_base_offset = segment.base_offset
         self.slice = slice_
-        self.path = path
-        self.segment_base_offset = segment_base_offset
+
+    def after(self, nbytes: int) -> Place:
+        """Where it goes on when so many bytes are copied."""
+        return Place(self.segment_base_offset, self.slice.position + nbytes)
 
 
-def chunk_from(log: PartitionLog, offset: int, max_bytes: int) -> Chunk | None:
+def chunk_from(log: PartitionLog, offset: int, max_bytes: int, place: Place | None) -> Chunk | None:
     """The batches from the one that holds `offset` on, one at least; None where no more come.
 
-    Ends with the segment, and maybe inside a batch.
+    Ends with the segment, and maybe inside a batch. With the place where the last chunk ended, the
+    next batch must begin there, or at the beginning of the next segment if that one is through:
+    CorruptSource otherwise, because whatever lies between would be left out of the copy.
     """
     segment = log.segments.floor(offset) or log.segments.first
     while True:
-        found = segment.read(offset, max_bytes, segment.size, True)
+        try:
+            found = segment.read(offset, max_bytes, segment.size, True)
+        except CorruptBatch as error:
+            raise CorruptSource(segment.path(LOG), f"before offset {offset}: {error}") from error
+        here = place if place is not None and place[0] == segment.base_offset else None
         if found is not None and found[0] is not None:
-            return Chunk(found[0], segment.path(LOG), segment.base_offset)
+            if place is None or found[2] == (here.position if here is not None else 0):
+                return Chunk(log, segment, found[0])
+            found[0].release()
+            raise CorruptSource(
+                segment.path(LOG),
+                f"at position {0 if here is None else here.position}: no batch up to {found[2]}",
+            )
+        if _is_cut_short(segment, offset, here):
+            position = "unknown" if here is None else here.position
+            raise CorruptSource(segment.path(LOG), f"at position {position}: no whole batch")
         following = log.segments.higher(segment.base_offset)
         if following is None:
             return None
         segment = following
+
+
+def _is_cut_short(segment: Segment, offset: int, place: Place | None) -> bool:
+    """Whether a segment without a batch for an offset should have one."""
+    if place is not None:
+        return place.position < segment.size
+    return segment.size > 0 and segment.read_next_offset() > offset
 
 
 def needs_roll(log: PartitionLog, segment_base_offset: int) -> bool:
@@ -136,10 +176,7 @@ def copy(log: PartitionLog, chunk: Chunk, now_ms: int) -> int:
     try:
         for header, view in scan_whole(read, 0, len(data)):
             batch = check(header, view)
-            if header.last_offset < header.base_offset or header.base_offset < log.log_end_offset:
-                raise CorruptBatch(
-                    f"offset {header.base_offset} is out of order: {log.log_end_offset} is next"
-                )
+            _check_offsets(header, log.log_end_offset, chunk.end_offset)
             _append(log, header, view, batch, now_ms)
             copied = header.position + header.size
     except CorruptBatch as error:
@@ -148,6 +185,15 @@ def copy(log: PartitionLog, chunk: Chunk, now_ms: int) -> int:
     if not copied:
         raise CorruptSource(chunk.path, f"at position {chunk.slice.position}: no whole batch")
     return copied
+
+
+def _check_offsets(header: BatchHeader, next_offset: int, end_offset: int) -> None:
+    """CorruptBatch for offsets, which no checksum covers, that cannot be right here."""
+    if not next_offset <= header.base_offset <= header.last_offset < end_offset:
+        raise CorruptBatch(
+            f"offsets {header.base_offset}..{header.last_offset} are out of order: "
+            f"{next_offset} is next, and all lie before {end_offset}"
+        )
 
 
 def roll_at(log: PartitionLog, base_offset: int, now_ms: int) -> None:

@@ -16,6 +16,7 @@ from storage.jobs import Job
 from storage.log.partition_log import PartitionLog
 from storage.moving.copying import (
     Chunk,
+    Place,
     begin_at,
     chunk_from,
     copy,
@@ -103,11 +104,12 @@ class Slice:
 
     def commit(self) -> Sequence[PartitionLog]:
         """Give the copy back, and tell the mover."""
+        self.future.place = None
         if self._chunk is not None:
             self.disturbed = not self._chunk.slice.intact
-            self._chunk.slice.release()
-            self._chunk = None
-        self.future.busy = False
+            if self.failure is None and not self.disturbed:
+                self.future.place = self._chunk.after(self.copied_bytes)
+        self.give_back()
         assert self._done is not None, self.step
         self.jobs = self._done(self)
         return ()
@@ -123,7 +125,7 @@ class Slice:
         )
 
     def give_back(self) -> None:
-        """The slice is not to be done: let go of what it holds."""
+        """Let go of what the slice holds, done or not."""
         if self._chunk is not None:
             self._chunk.slice.release()
             self._chunk = None
@@ -171,8 +173,9 @@ def plan_slice(
     *,
     with_seal: bool = False,
 ) -> Slice:
-    """What to do next for a copy that nobody has in hand; StorageError if the log cannot be read.
+    """What to do next for a copy that nobody has in hand.
 
+    StorageError if the log cannot be read, CorruptSource where it is damaged.
     With `with_seal` the slice ends by making all of the copy durable, provided it reaches the end.
     """
     believed = future.believed_end_offset
@@ -183,11 +186,19 @@ def plan_slice(
         step = next_step(extent_of(current), extent_of(future.log))
     chunk = None
     if step.action is Action.COPY:
-        chunk = chunk_from(current, step.offset, max_bytes)
+        chunk = chunk_from(current, step.offset, max_bytes, _place_of(current, future))
         if chunk is None:
             step = Step(Action.COPY, current.log_end_offset)
     future.busy = True
     return Slice(current, future, step, chunk, now_ms, with_seal=with_seal)
+
+
+def _place_of(current: PartitionLog, future: FutureLog) -> Place | None:
+    """Where in the current log's files the copy goes on, if that is known."""
+    log = future.log
+    if future.place is None and not log.size and extent_of(current)[0] == log.log_end_offset:
+        return Place(log.log_end_offset, 0)
+    return future.place
 
 
 def _reaches_end(current: PartitionLog, step: Step, chunk: Chunk | None) -> bool:
