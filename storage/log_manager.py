@@ -15,7 +15,7 @@ Source: LogManager.scala (3.9, 4.3).
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from config.topic_config import LogConfig
@@ -33,6 +33,7 @@ from storage.filenames import (
 from storage.future_logs import FutureLog, FutureLogs
 from storage.jobs import NO_DELAY_MS, Job, OffLoopWork, OnLoopWork, Work
 from storage.log.environment import LogEnvironment, LogIdentity
+from storage.log.flushing import RunAll, flush_all, run_in_line
 from storage.log.partition_log import PartitionLog
 from storage.log.recovery import create_log
 from storage.log_directory import LogDirectory, Offsets
@@ -54,13 +55,6 @@ from storage.reused_names import ReusedNames, remove_mark
 logger = logging.getLogger(__name__)
 
 REUSED_NAMES = "reused-names"
-FLUSHED_AT_ONCE = 32
-
-
-def run_in_line(functions: Sequence[Callable[[], None]]) -> None:
-    """Call each in this thread."""
-    for function in functions:
-        function()
 
 
 class LogDirState(NamedTuple):
@@ -412,7 +406,7 @@ class LogManager:
         *,
         clean: bool,
         broker_epoch: int = UNKNOWN_BROKER_EPOCH,
-        run_all: Callable[[Sequence[Callable[[], None]]], None] = run_in_line,
+        run_all: RunAll = run_in_line,
     ) -> None:
         """Close every log and give the directories up; runs when no job does.
 
@@ -425,7 +419,7 @@ class LogManager:
                 if not directory.offline:
                     logs = self._all_in(path)
                     if clean:
-                        _flush_all(logs, now_ms, run_all)
+                        flush_all(logs, now_ms, run_all)
                         self.write_checkpoints(directory)
                     for log in logs:
                         log.close()
@@ -485,19 +479,3 @@ class LogManager:
             for offsets in self._kept_offsets.get(directory.path, ()):
                 offsets.pop(partition, None)
             self.reused_names.doubt(directory.path, (partition,))
-
-
-def _flush_all(
-    logs: Sequence[PartitionLog],
-    now_ms: int,
-    run_all: Callable[[Sequence[Callable[[], None]]], None],
-) -> None:
-    """Make everything durable, in slices that bound how many descriptors wait for their sync."""
-    for start in range(0, len(logs), FLUSHED_AT_ONCE):
-        works = [log.seal(now_ms) for log in logs[start : start + FLUSHED_AT_ONCE]]
-        flushes = [work for work in works if work is not None]
-        run_all([work.work for work in flushes])
-        for work in flushes:
-            work.commit()
-        for log in logs[start : start + FLUSHED_AT_ONCE]:
-            log.flusher.check_done()

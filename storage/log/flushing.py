@@ -34,6 +34,10 @@ logger = logging.getLogger(__name__)
 
 FLUSH_LOG = "flush-log"
 RETRY_MS = 1000
+FLUSHED_AT_ONCE = 32
+
+RunAll = Callable[[Sequence[Callable[[], None]]], None]
+"""Calls each of these functions, in whatever threads, and returns when all have."""
 
 
 class Flusher:
@@ -260,3 +264,24 @@ class FlushWork:
         changed = self._generation == log.generation and log.flushed_to(self._end_offset)
         self.jobs = log.flusher.finished()
         return (log,) if changed else ()
+
+
+def run_in_line(functions: Sequence[Callable[[], None]]) -> None:
+    """Call each in this thread."""
+    for function in functions:
+        function()
+
+
+def flush_all(logs: "Sequence[PartitionLog]", now_ms: int, run_all: RunAll) -> None:
+    """Seal logs for good and make everything durable.
+
+    In slices, which bound how many descriptors wait for their sync.
+    """
+    for start in range(0, len(logs), FLUSHED_AT_ONCE):
+        works = [log.seal(now_ms) for log in logs[start : start + FLUSHED_AT_ONCE]]
+        flushes = [work for work in works if work is not None]
+        run_all([work.work for work in flushes])
+        for work in flushes:
+            work.commit()
+        for log in logs[start : start + FLUSHED_AT_ONCE]:
+            log.flusher.check_done()

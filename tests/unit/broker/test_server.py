@@ -15,7 +15,7 @@ import pytest
 
 from broker.assembly import Platform
 from broker.data_directories import StartFailed
-from broker.log_loading import LoadInterrupted
+from broker.load_progress import LoadInterrupted
 from broker.server import RUNNING, STOPPING, Server, serve
 from config.broker_config import BrokerConfig
 from config.catalogue import KEYS
