@@ -23,6 +23,7 @@ from protocol.messages.alter_replica_log_dirs import (
 from protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 from pytest_tidelog.broker import Broker
 from tests.interop.hostile.wire import Wire
+from tests.support.tiny_disk import tiny_file_system
 
 TOPIC = "moving"
 NODE = 1
@@ -313,6 +314,53 @@ def test_a_directory_that_is_taken_away_takes_only_its_partitions(cluster: Clust
     assert produce_to(cluster, "spread", lost[0]) is not None
     assert cluster.move(cluster.dirs[2]) == 56
     os.unlink(cluster.dirs[2])
+
+
+def test_a_disk_that_fills_up_takes_only_its_partitions(tmp_path: Path) -> None:
+    with tiny_file_system(tmp_path / "two", "24m"):
+        made = Cluster(tmp_path)
+        try:
+            made.create(TOPIC)
+            made.create("spread", partitions=5)
+            home = next(iter(made.replicas()))[0]
+            at = {partition: path for path, partition in made.replicas("spread")}
+            with Writer(made.address) as writer:
+                until(lambda: writer.acknowledged * VALUE > 20 << 20)
+            assert home == made.dirs[0]
+            assert made.move(made.dirs[1]) == 0
+            until(lambda: (made.dirs[1], 0) not in made.replicas())
+            until(lambda: "stay free for its logs" in made.broker.log)
+            assert [one.error_code for one in made.described()] == [0, 0, 0]
+            full = next(partition for partition, path in at.items() if path == made.dirs[1])
+            fill(made, "spread", full)
+            until(lambda: [one.error_code for one in made.described()] == [0, 56, 0])
+            kept = [partition for partition, path in at.items() if path != made.dirs[1]]
+            answers = [produce_to(made, "spread", partition) for partition in kept]
+            assert answers == [None] * len(kept)
+            assert made.lives_in(home)
+        finally:
+            made.close()
+
+
+def fill(cluster: Cluster, topic: str, partition: int) -> None:
+    """Send until an error comes back."""
+    from confluent_kafka import Producer
+
+    failed = threading.Event()
+    producer = Producer(
+        {"bootstrap.servers": cluster.address, "message.timeout.ms": 3000, "log_level": 0}
+    )
+    for _ in range(100):
+        producer.produce(
+            topic,
+            bytes(900_000),
+            partition=partition,
+            on_delivery=lambda error, _message: failed.set() if error else None,
+        )
+        producer.flush(5)
+        if failed.is_set():
+            return
+    raise AssertionError("the disk does not fill up")
 
 
 def test_an_admin_client_of_others_is_understood(cluster: Cluster) -> None:

@@ -5,6 +5,8 @@ pair.append(3)                 three batches of two records, by an idempotent pr
 pair.copy()                    slices until the copy has everything
 """
 
+from collections.abc import Iterable
+
 from config.topic_config import LogConfig
 from protocol.model import TopicPartition
 from protocol.records.builder import build_batch
@@ -68,8 +70,9 @@ class Pair:
             self.batch_size = result.size
         self.current.update_high_watermark(self.current.log_end_offset)
 
-    def run(self, jobs: "list[Job] | tuple[Job, ...] | object") -> None:
-        waiting = list(jobs)  # type: ignore[call-overload]
+    def run(self, jobs: Iterable[Job]) -> None:
+        """Do these jobs, and what follows from them."""
+        waiting = list(jobs)
         while waiting:
             for work in waiting.pop(0).plan(self.now_ms):
                 work.work()

@@ -186,3 +186,17 @@ def test_a_file_that_is_none_leaves_the_cache_empty(content: bytes) -> None:
     with pytest.raises(CorruptFileError):
         made.load()
     assert made.entries() == []
+
+
+def test_the_entries_of_another_copy_are_taken_over() -> None:
+    ours, theirs = LeaderEpochCache(FaultDisk(), "/"), LeaderEpochCache(FaultDisk(), "/")
+    theirs.assign(1, 0)
+    theirs.assign(4, 7)
+    ours.assign(2, 3)
+    ours.dirty = False
+    ours.adopt(theirs.entries())
+    assert ours.entries() == theirs.entries()
+    assert ours.dirty
+    ours.dirty = False
+    ours.adopt(theirs.entries())
+    assert not ours.dirty

@@ -48,9 +48,9 @@ def test_a_copy_whose_directory_failed_is_not_touched() -> None:
     future.busy = True
     pair.manager.fail_dir("/b")
     assert pair.manager.future(TP) is None
-    assert not future.log.offline
+    states = [future.log.offline]
     pair.manager.futures.let_go(future, pair.now_ms)
-    assert future.log.offline
+    assert [*states, future.log.offline] == [False, True]
     assert copies(pair)[0].endswith("-future")
 
 

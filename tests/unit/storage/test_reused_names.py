@@ -1,7 +1,18 @@
 """Names in doubt: from the end of a log to the checkpoints that know of it."""
 
+import pytest
+
 from protocol.model import TopicPartition
-from storage.reused_names import ReusedNames, is_newer_than_checkpoints, remove_mark
+from storage.reused_names import (
+    NOTHING_KNOWN,
+    KnownOffsets,
+    ReusedNames,
+    forget_known,
+    is_newer_than_checkpoints,
+    known_instead,
+    mark_newer,
+    remove_mark,
+)
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, PARTITION, LogHarness
 
@@ -80,3 +91,38 @@ def test_a_clean_start_believes_the_checkpoints_again() -> None:
     again = LogHarness(disk)
     assert not is_newer_than_checkpoints(disk, f"{LOG_DIR}/{PARTITION}")
     assert again.log.log_start_offset == 1
+
+
+def test_what_is_known_instead_holds_until_the_log_is_cut() -> None:
+    disk = disk_with("/a", "/a/x")
+    assert known_instead(disk, "/a/x") is None
+    forget_known(disk, "/a/x")
+    assert known_instead(disk, "/a/x") is None
+    known = KnownOffsets(1500, 1200, 1498)
+    mark_newer(disk, "/a/x", known)
+    assert disk.read_file("/a/x/newer-than-checkpoints") == b"0\n1\n1500 1200 1498\n"
+    assert known_instead(disk, "/a/x") == known
+    forget_known(disk, "/a/x")
+    assert known_instead(disk, "/a/x") == NOTHING_KNOWN
+
+
+@pytest.mark.parametrize(
+    "damage", [b"0\n1\n1500 1200\n", b"0\n1\nx y z\n", b"7\n", b"0\n2\n1 2 3\n"]
+)
+def test_a_damaged_mark_vouches_for_nothing(damage: bytes) -> None:
+    disk = disk_with("/a", "/a/x")
+    disk.write_file("/a/x/newer-than-checkpoints", damage)
+    assert known_instead(disk, "/a/x") == NOTHING_KNOWN
+
+
+def test_a_log_is_loaded_by_what_its_mark_knows() -> None:
+    harness = LogHarness(FaultDisk())
+    for value in (b"a", b"b", b"c"):
+        harness.append([value])
+    harness.flush()
+    mark_newer(harness.disk, harness.log.directory, KnownOffsets(3, 1, 2))
+    harness.disk.restart()
+    log = LogHarness(harness.disk).log
+    assert (log.log_start_offset, log.high_watermark) == (1, 2)
+    log.truncate_to(2, harness.now_ms)
+    assert known_instead(harness.disk, log.directory) == NOTHING_KNOWN

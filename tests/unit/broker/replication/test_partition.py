@@ -266,3 +266,12 @@ def test_readers_are_bounded_by_who_they_are() -> None:
     assert reader_bound(-1, read_committed=True) is LSO
     assert reader_bound(2, read_committed=True) is LEO
     assert reader_bound(-2, read_committed=False) is LEO
+
+
+def test_a_log_in_another_place_wakes_whoever_waits(broker: ReplicaBroker) -> None:
+    partition = broker.partition()
+    log = log_of(partition)
+    found = partition.take_log(log)
+    for bit in (change.LOG_END, change.HIGH_WATERMARK, change.FLUSHED, change.LOG_START):
+        assert found & bit
+    assert partition.log is log

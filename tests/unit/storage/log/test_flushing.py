@@ -238,3 +238,35 @@ def test_closing_without_descriptors_leaves_no_clean_mark(call: str, path: str) 
     assert disk.open_count == 0
     disk.restart()
     assert LogHarness(disk).content() == [(0, b"x")]
+
+
+def test_a_held_log_flushes_nothing_and_makes_up_for_it() -> None:
+    harness = LogHarness(FaultDisk())
+    log = harness.log
+    harness.append([b"x"])
+    running = log.plan_flush(START_MS)
+    assert running is not None
+    log.flusher.hold()
+    assert not log.flusher.is_still
+    harness.append([b"y"])
+    assert log.flusher.want(2) == ()
+    running.work()
+    running.commit()
+    assert list(running.jobs) == []
+    assert log.flusher.is_still
+    assert log.plan_flush(START_MS) is None
+    assert log.flushed_end_offset == 1
+    harness.run(log.flusher.release())
+    assert log.flushed_end_offset == 2
+
+
+def test_a_log_deleted_under_its_flush_is_no_failed_disk() -> None:
+    harness = LogHarness(FaultDisk())
+    harness.append([b"x"])
+    work = harness.log.plan_flush(START_MS)
+    assert work is not None
+    opened = harness.disk.open_count
+    harness.manager.delete_async(harness.log.topic_partition, START_MS)
+    work.work()
+    assert work.commit() == ()
+    assert harness.disk.open_count < opened

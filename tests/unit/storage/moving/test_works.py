@@ -25,11 +25,11 @@ def test_a_slice_that_is_not_wanted_gives_back_what_it_took() -> None:
     future = pair.begin()
     opened = pair.disk.open_count
     piece = plan_slice(pair.current, future, 1 << 20, pair.now_ms)
-    assert future.busy
+    states = [future.busy]
     assert piece.fits_the_loop(1 << 16)
     assert not piece.fits_the_loop(1)
     piece.give_back()
-    assert not future.busy
+    assert [*states, future.busy] == [True, False]
     assert pair.disk.open_count == opened
 
 

@@ -28,3 +28,16 @@ def test_indexes_are_made_once_and_follow_the_names() -> None:
     assert disk.listdir("/d") == ["00000000000000000005.index.swap"]
     assert files.time_index.path.endswith(".timeindex.swap")
     assert files.transaction_index.path.endswith(".txnindex.swap")
+
+
+def test_another_pool_takes_the_files_over_closed() -> None:
+    disk = FaultDisk()
+    disk.mkdir("/d")
+    first, second = FilePool(4), FilePool(4)
+    files = FileSet(SegmentFiles(disk, first), "/d", 5, 1000)
+    files.log.create()
+    files.offset_index.write_out()
+    files.moved_to("/d", second)
+    assert (first.open_count, disk.open_count) == (0, 0)
+    files.log.open()
+    assert (first.open_count, second.open_count) == (0, 1)
