@@ -24,5 +24,7 @@ def tiny_file_system(place: Path, size: str) -> Iterator[Path]:
     )
     if not done or done.returncode:
         pytest.skip("this process may not mount a file system")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
