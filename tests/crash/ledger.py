@@ -146,13 +146,18 @@ class Ledger:
 
     # What a start must have found.
 
-    def check_after_kill(self, found: Sequence[Written], start: int) -> None:
-        """Everything acknowledged is there, nothing else but what was under way."""
+    def check_after_kill(
+        self, found: Sequence[Written], start: int, *, believed: bool = True
+    ) -> None:
+        """Everything acknowledged is there, nothing else but what was under way.
+
+        `believed`: the checkpoints were, and so the log starts where they say at least.
+        """
         if self.uncertain:
-            self.check_after_power_cut(found, start)
+            self.check_after_power_cut(found, start, believed=believed)
             return
         expected = [batch for batch in self.batches if batch.next_offset > start]
-        self._check_start(start)
+        self._check_start(start, believed)
         if self.cut_to is not None:
             least = [batch for batch in expected if batch.next_offset <= self.cut_to]
             assert list(found) == expected[: len(found)], "a cut left something else"
@@ -163,9 +168,11 @@ class Ledger:
             allowed.append([*expected, self.under_way])
         assert list(found) in allowed, differences(expected, found)
 
-    def check_after_power_cut(self, found: Sequence[Written], start: int) -> None:
+    def check_after_power_cut(
+        self, found: Sequence[Written], start: int, *, believed: bool = True
+    ) -> None:
         """Everything promised is there, and nothing that never was; no offset is missing."""
-        self._check_start(start)
+        self._check_start(start, believed)
         for batch in found:
             assert batch in self.ever, f"{batch} was never written, or is long overwritten"
         for batch, following in pairwise(found):
@@ -175,10 +182,9 @@ class Ledger:
             if start < batch.next_offset <= self.promised_end:
                 assert batch in held, f"{batch} was promised, up to {self.promised_end}"
 
-    def _check_start(self, start: int) -> None:
-        assert self.kept_start <= start <= self.start, (
-            f"the log starts at {start}, not within {self.kept_start}..{self.start}"
-        )
+    def _check_start(self, start: int, believed: bool) -> None:
+        least = self.kept_start if believed else 0
+        assert least <= start <= self.start, f"it starts at {start}, not in {least}..{self.start}"
 
 
 def differences(expected: Sequence[Written], found: Sequence[Written]) -> str:
