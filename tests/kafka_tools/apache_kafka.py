@@ -46,9 +46,11 @@ class ApacheKafka:
         settings: Mapping[str, object],
         zookeeper: str | None = None,
         options: Sequence[str] = (),
+        directories: int = 1,
     ) -> None:
         self.port = steady_port()
-        self.data_dir = folder / "data"
+        self.data_dirs = [folder / f"data{number or ''}" for number in range(directories)]
+        self.data_dir = self.data_dirs[0]
         self.zookeeper = zookeeper
         self._jars = jars
         self._folder = folder
@@ -66,7 +68,8 @@ class ApacheKafka:
         is_new = not self._folder.exists()
         self._folder.mkdir(parents=True, exist_ok=True)
         own = {key.replace("_", "."): value for key, value in settings.items()}
-        properties = self._settings | self._control_plane() | own | {"log.dirs": self.data_dir}
+        own["log.dirs"] = ",".join(map(str, self.data_dirs))
+        properties = self._settings | self._control_plane() | own
         file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         if is_new and self.zookeeper is None:
             options = ("format", *self._options, "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(file))

@@ -1,7 +1,7 @@
 """What happens to a directory: with Kafka everything it can do, with Tidelog what comes after."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ def client(port: int, **settings: Any) -> dict[str, Any]:
     return {"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0, **named}
 
 
-def live_with_kafka(port: int, data_dir: Path) -> list[Producer]:
+def live_with_kafka(port: int, data_dirs: Sequence[Path]) -> list[Producer]:
     """Fill a new broker with every kind of data; the producers whose transactions are open."""
     side = Side("kafka", "127.0.0.1", port)
     try:
@@ -81,13 +81,14 @@ def live_with_kafka(port: int, data_dir: Path) -> list[Producer]:
         NewTopic(name, num_partitions=count, replication_factor=1, config=configs)
         for name, (count, configs) in TOPICS.items()
     ]
-    for made in admin.create_topics([*new, NewTopic("x-deleted", 1, 1)]).values():
+    for made in admin.create_topics([*new, NewTopic("x-deleted", 4, 1)]).values():
         made.result(WAIT_SECONDS)
+    # Also has Kafka write down where logs start, in each directory: a kill would take that back.
     for deleted in admin.delete_topics(["x-deleted"]).values():
         deleted.result(WAIT_SECONDS)
     begin_sequences(port)
     produce_idempotently(port, b"kafka")
-    be_cleaned(port, data_dir, b"kafka")
+    be_cleaned(port, data_dirs, b"kafka")
     _commit_a_group(port)
     return [_transactions(port)]
 
@@ -120,12 +121,12 @@ def produce_idempotently(port: int, mark: bytes) -> None:
     assert producer.flush(WAIT_SECONDS) == 0
 
 
-def be_cleaned(port: int, data_dir: Path, mark: bytes) -> None:
+def be_cleaned(port: int, data_dirs: Sequence[Path], mark: bytes) -> None:
     """Write the same keys over and over and wait until the log cleaner took all but the end.
 
     Each round goes into a segment of its own; one key is deleted.
     """
-    before = first_dirty_offset(data_dir)
+    before = first_dirty_offset(data_dirs)
     producer = Producer(client(port, linger_ms=0))
     for turn in range(ROUNDS):
         for key in range(KEYS):
@@ -136,14 +137,14 @@ def be_cleaned(port: int, data_dir: Path, mark: bytes) -> None:
     producer.produce(CLEANED, b"last", b"key-last")
     assert producer.flush(WAIT_SECONDS) == 0
     wait_until(
-        lambda: first_dirty_offset(data_dir) >= before + ROUNDS * KEYS, "the cleaner never came"
+        lambda: first_dirty_offset(data_dirs) >= before + ROUNDS * KEYS, "the cleaner never came"
     )
 
 
-def first_dirty_offset(data_dir: Path) -> int:
+def first_dirty_offset(data_dirs: Sequence[Path]) -> int:
     """How far the cleaner says it got."""
-    file = data_dir / "cleaner-offset-checkpoint"
-    lines = file.read_text().splitlines()[2:] if file.exists() else []
+    files = [folder / "cleaner-offset-checkpoint" for folder in data_dirs]
+    lines = [line for file in files if file.exists() for line in file.read_text().splitlines()[2:]]
     offsets = {(topic, number): int(offset) for topic, number, offset in map(str.split, lines)}
     return offsets.get((CLEANED, "0"), 0)
 

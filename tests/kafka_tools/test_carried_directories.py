@@ -7,7 +7,7 @@ and the Kafka it came from shows the same and goes on.
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,19 +48,20 @@ class Journey(NamedTuple):
     zookeeper: bool
     kafka_is_killed: bool
     tidelog_is_killed: bool
+    directories: int = 1
 
     def __str__(self) -> str:
         mode = "zookeeper" if self.zookeeper else "kraft"
-        ends = "-".join("killed" if k else "stopped" for k in self[2:])
-        return f"{self.version}-{mode}-{ends}"
+        ends = "-".join("killed" if killed else "stopped" for killed in self[2:4])
+        return f"{self.version}-{mode}-{ends}-{self.directories}"
 
 
 JOURNEYS = (
     Journey(kafka_jars.VERSION, False, False, False),
-    Journey(kafka_jars.VERSION, False, True, True),
+    Journey(kafka_jars.VERSION, False, True, True, directories=2),
     Journey(LAST_WITH_ZOOKEEPER, False, False, True),
     Journey(LAST_WITH_ZOOKEEPER, True, False, False),
-    Journey(LAST_WITH_ZOOKEEPER, True, True, True),
+    Journey(LAST_WITH_ZOOKEEPER, True, True, True, directories=2),
 )
 
 
@@ -75,7 +76,8 @@ class Stage(NamedTuple):
     def carry(self, verb: str, *options: str) -> dict[str, Any]:
         """Run import-kafka or export-kafka; what it tells."""
         where = ["--zookeeper", f"{self.zookeeper.address}/kafka"] if self.zookeeper else []
-        command = [*self.tidelog.command, verb, str(self.kafka.data_dir), "--json", *where]
+        folders = map(str, self.kafka.data_dirs)
+        command = [*self.tidelog.command, verb, *folders, "--json", *where]
         done = _run([*command, *options])
         while "is registered with" in done.stdout:  # Until the session of a killed one has ended.
             done = _run([*command, *options])
@@ -94,8 +96,11 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
     jars = kafka_jars.fetch(FOLDER, journey.version)
     server = ZooKeeper(jars, tmp_path / "zookeeper") if journey.zookeeper else None
     address = None if server is None else f"{server.address}/kafka"
-    kafka = ApacheKafka(jars, tmp_path / "kafka", SETTINGS, address)
-    tidelog = Broker(kafka.data_dir, OUR_SETTINGS, metrics=False)
+    kafka = ApacheKafka(
+        jars, tmp_path / "kafka", SETTINGS, address, directories=journey.directories
+    )
+    log_dirs = ",".join(map(str, kafka.data_dirs))
+    tidelog = Broker(Path(log_dirs), OUR_SETTINGS, metrics=False)
     try:
         if server is not None:
             server.start()
@@ -121,10 +126,11 @@ def test_a_directory_goes_to_tidelog_and_back(journey: Journey, stage: Stage) ->
     assert {topic["name"] for topic in imported["topics"]} == set(before.topic_ids)
     assert not stage.carry("import-kafka")["done"], "imported twice"
     after = written_by_tidelog(journey, stage, before)
-    check_partitions(stage.jars, partitions_in(stage.kafka.data_dir))
+    check_partitions(stage.jars, partitions_in(stage.kafka.data_dirs))
     exported = stage.carry("export-kafka")
     assert exported["done"]
     given_back(stage, after)
+    assert not [one for folder in stage.kafka.data_dirs for one in folder.glob("*-stray")]
     del left_open
 
 
@@ -132,7 +138,7 @@ def written_by_kafka(journey: Journey, stage: Stage) -> tuple[Seen, list[Produce
     kafka = stage.kafka
     kafka.start()
     kafka.wait_until_answering()
-    left_open = life.live_with_kafka(kafka.port, kafka.data_dir)
+    left_open = life.live_with_kafka(kafka.port, kafka.data_dirs)
     before = see(kafka.port)
     kafka.kill() if journey.kafka_is_killed else kafka.stop()
     return before, left_open
@@ -145,7 +151,7 @@ def written_by_tidelog(journey: Journey, stage: Stage, before: Seen) -> Seen:
     assert_same(see(port), before)
     life.go_on(port, before.producers[life.SEQUENCES, 0])
     life.produce_idempotently(port, b"tidelog")
-    life.be_cleaned(port, tidelog.data_dir, b"tidelog")
+    life.be_cleaned(port, stage.kafka.data_dirs, b"tidelog")
     if journey.zookeeper:
         life.change_topics(port)
     after = see(port)
@@ -170,6 +176,11 @@ def given_back(stage: Stage, after: Seen) -> None:
     assert values[-2:] == [b"after the open one", b"at last"]
     for partition, records in after.uncommitted.items():
         assert again.uncommitted[partition][: len(records)] == records
+        if records:
+            last = again.uncommitted[partition][-1]
+            assert last.leader_epoch >= records[-1].leader_epoch
+    before, behind = (one.uncommitted["x-idempotent", 0][-1] for one in (after, again))
+    assert behind.leader_epoch > before.leader_epoch or kafka.zookeeper, "an epoch led by two"
     ids = {one.producer_id for found in after.producers.values() for one in found}
     fresh = {one.producer_id for one in again.producers["x-idempotent", 0]} - ids
     assert len(fresh) == 1, "a producer id was given out twice"
@@ -195,10 +206,10 @@ def assert_same(one: Seen, other: Seen) -> None:
             assert one.producers[partition] == producers, partition
 
 
-def partitions_in(folder: Path) -> list[Path]:
+def partitions_in(folders: Sequence[Path]) -> list[Path]:
     """Live partition directories; Kafka's own metadata log is not ours to check."""
     found = []
-    for path in sorted(folder.iterdir()):
+    for path in sorted(path for folder in folders for path in folder.iterdir()):
         name = parse_partition_directory_name(path.name) if path.is_dir() else None
         if name is not None and not name.state and name.topic != "__cluster_metadata":
             found.append(path)

@@ -6,16 +6,10 @@ from pathlib import Path
 import pytest
 
 from storage import filenames
-from tests.kafka_tools.apache_kafka import run_tool
 from tests.kafka_tools.conftest import Closed
+from tests.kafka_tools.dumping import dump, files
 from tests.kafka_tools.workload import APPEND_TIME, topics
 
-TOOL = "org.apache.kafka.tools.DumpLogSegments"
-COMPLAINTS = re.compile(
-    r"mismatch|invalid|non-?consecutive|not.*in order|out of order|corrupt|fail|error|exception|"
-    r"isvalid: false|found \d+ invalid bytes",
-    re.IGNORECASE,
-)
 WRITTEN = [*topics(), APPEND_TIME]
 
 pytestmark = pytest.mark.timeout(240)
@@ -24,21 +18,7 @@ pytestmark = pytest.mark.timeout(240)
 def ours(closed: Closed, *suffixes: str) -> list[Path]:
     """Files with one of these suffixes in the partitions of the workload."""
     folders = [closed.ours / f"{appends.name}-0" for appends in WRITTEN]
-    return sorted(
-        path for folder in folders for path in folder.iterdir() if path.name.endswith(suffixes)
-    )
-
-
-def dump(jars: Path, paths: list[Path], *options: str) -> str:
-    """The tool's findings; with a word of complaint in them this fails."""
-    text = run_tool(jars, TOOL, *options, "--files", ",".join(map(str, paths)))
-    found = [
-        line
-        for line in text.splitlines()
-        if COMPLAINTS.search(line) and "payload:" not in line and "headerKeys" not in line
-    ]
-    assert found == []
-    return text
+    return files(folders, *suffixes)
 
 
 def test_every_record_is_read_and_every_batch_valid(closed: Closed, jars: Path) -> None:

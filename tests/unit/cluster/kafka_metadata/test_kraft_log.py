@@ -94,3 +94,19 @@ def test_a_record_that_cannot_be_read_names_file_and_offset() -> None:
     disk = disk_with({"00000000000000000000.log": batch(0, 7) + unreadable})
     with pytest.raises(CorruptFileError, match=r"000\.log: batch at offset 7"):
         offsets(disk)
+
+
+@pytest.mark.parametrize("data", [b"rubbish" * 40, batch(0)])
+def test_a_snapshot_that_is_none_is_passed_over(data: bytes) -> None:
+    disk = disk_with(
+        {"00000000000000000000.log": batch(0, 2), f"{1:020d}-{1:010d}.checkpoint": data}
+    )
+    assert offsets(disk) == [0, 1]
+
+
+def test_a_segment_that_lies_before_the_snapshot_is_not_read() -> None:
+    disk = golden_disk(KRAFT[0])
+    newest = snapshots(disk, DIRECTORY)[0]
+    disk.write_file(LOG_FILE, b"rubbish")
+    disk.write_file(segment_path(DIRECTORY, newest.end_offset, LOG), batch(newest.end_offset))
+    assert offsets(disk)[-1] == newest.end_offset
