@@ -29,6 +29,7 @@ from protocol.records.record import Record
 from runtime.clock import Clock
 from storage.errors import StorageError
 from storage.log.results import Origin
+from storage.producer.verification import NO_TERMS, TransactionTerms
 
 _logger = logging.getLogger(__name__)
 
@@ -135,9 +136,17 @@ class CoordinatorRuntime(Generic[S]):
         self._act(held, outcome, waiters)
 
     def write_marker(
-        self, index: int, writer: Writer, marker: EndTransactionMarker, waiter: Waiter
+        self,
+        index: int,
+        writer: Writer,
+        marker: EndTransactionMarker,
+        waiter: Waiter,
+        transaction_version: int = 0,
     ) -> None:
-        """End a transaction in a partition: the marker is appended, then applied."""
+        """End a transaction in a partition: the marker is appended, then applied.
+
+        From transaction_version 2 the marker's epoch has to be beyond the transaction's (KIP-890).
+        """
         try:
             held = self._active(index)
             batch = build_end_transaction_marker(
@@ -146,7 +155,7 @@ class CoordinatorRuntime(Generic[S]):
                 producer_epoch=writer.producer_epoch,
                 timestamp=self._environment.clock.now_ms(),
             )
-            end_offset = self._append(held, batch)
+            end_offset = self._append(held, batch, TransactionTerms(None, transaction_version))
         except KafkaError as error:
             waiter.refuse(error.code)
             return
@@ -205,9 +214,9 @@ class CoordinatorRuntime(Generic[S]):
             offset += 1
         return end_offset
 
-    def _append(self, held: _Held[S], batch: bytearray) -> int:
+    def _append(self, held: _Held[S], batch: bytearray, terms: TransactionTerms = NO_TERMS) -> int:
         result = self._replicas.append(
-            held.partition, memoryview(batch), ACKS_ALL, Origin.COORDINATOR
+            held.partition, memoryview(batch), ACKS_ALL, Origin.COORDINATOR, terms
         )
         return result.last_offset + 1
 

@@ -37,6 +37,7 @@ from protocol.model import (
 from storage.log.partition_log import PartitionLog
 from storage.log.results import AppendResult, Origin, ReadBound
 from storage.log.validator import Prepared
+from storage.producer.verification import NO_TERMS, TransactionTerms
 
 DELETE_RECORDS: Final = "client delete records request"
 """Why the log start rises, in the words of Kafka's log line."""
@@ -177,9 +178,14 @@ class Partition:
     # Appending and what it makes visible.
 
     def append_as_leader(
-        self, records: memoryview, acks: int, now_ms: int, origin: Origin = _CLIENT
+        self,
+        records: memoryview,
+        acks: int,
+        now_ms: int,
+        origin: Origin = _CLIENT,
+        terms: TransactionTerms = NO_TERMS,
     ) -> tuple[AppendResult, PartitionChange]:
-        """Append a client's or coordinator's batch.
+        """Append a client's or coordinator's batch; `terms` are those of a transactional one.
 
         KafkaError NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS (acks=all, nothing appended), and
         what the log refuses; NeedsWorker for a client's batch that is too heavy for the loop;
@@ -187,16 +193,21 @@ class Partition:
         """
         log = self._log_to_append(acks)
         result = log.append_as_leader(
-            records, self.leader_epoch, now_ms, origin=origin, on_loop=origin is _CLIENT
+            records,
+            self.leader_epoch,
+            now_ms,
+            origin=origin,
+            on_loop=origin is _CLIENT,
+            terms=terms,
         )
         return result, LOG_END | self._raise_high_watermark(log)
 
     def append_prepared(
-        self, prepared: Prepared, acks: int, now_ms: int
+        self, prepared: Prepared, acks: int, now_ms: int, terms: TransactionTerms = NO_TERMS
     ) -> tuple[AppendResult, PartitionChange]:
         """Append a batch validated elsewhere, perhaps some time ago; refusals as above."""
         log = self._log_to_append(acks)
-        result = log.append_prepared(prepared, self.leader_epoch, now_ms)
+        result = log.append_prepared(prepared, self.leader_epoch, now_ms, terms)
         return result, LOG_END | self._raise_high_watermark(log)
 
     def _log_to_append(self, acks: int) -> PartitionLog:

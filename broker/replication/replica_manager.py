@@ -40,6 +40,7 @@ from storage.log.partition_log import PartitionLog
 from storage.log.results import AppendResult, Origin
 from storage.log.validator import Prepared
 from storage.log_manager import LogManager
+from storage.producer.verification import NO_TERMS, TransactionTerms
 
 _log = logging.getLogger(__name__)
 
@@ -152,6 +153,7 @@ class ReplicaManager:
         records: memoryview,
         acks: int,
         origin: Origin = _CLIENT,
+        terms: TransactionTerms = NO_TERMS,
     ) -> AppendResult:
         """Append to a partition led here; what waits for it is woken after this callback.
 
@@ -160,7 +162,9 @@ class ReplicaManager:
         meters = partition.meters
         meters.total_produce_requests += 1
         try:
-            result, change = partition.append_as_leader(records, acks, self._now_ms(), origin)
+            result, change = partition.append_as_leader(
+                records, acks, self._now_ms(), origin, terms
+            )
         except KafkaError as error:
             _count_refusal(partition, error, len(records))
             raise
@@ -173,10 +177,16 @@ class ReplicaManager:
         """The validation of a client's batch, to be called in a worker; KafkaError as `append`."""
         return partition.leader_log().prepare(records, self._now_ms(), _CLIENT)
 
-    def append_prepared(self, partition: Partition, prepared: Prepared, acks: int) -> AppendResult:
+    def append_prepared(
+        self,
+        partition: Partition,
+        prepared: Prepared,
+        acks: int,
+        terms: TransactionTerms = NO_TERMS,
+    ) -> AppendResult:
         """Append a batch that was validated in a worker; the same refusals, checked again."""
         try:
-            result, change = partition.append_prepared(prepared, acks, self._now_ms())
+            result, change = partition.append_prepared(prepared, acks, self._now_ms(), terms)
         except KafkaError as error:
             _count_refusal(partition, error, prepared.batch.size)
             raise
