@@ -11,21 +11,17 @@ that `broker.server` gives. No part looks for another.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker.dispatch import Dispatcher
 from broker.entropy import SystemEntropy
 from broker.handler_table import Services, make_handlers
 from broker.jobs import JobRunner
 from broker.live_settings import LiveSettings
+from broker.log_cleaning import LogCleaning
+from broker.log_dir_moves import LogDirMoves
 from broker.network.connection_limits import ConnectionLimits
 from broker.network.socket_server import ServerLimits, SocketServer
-from broker.replication.alter_log_dirs import (
-    CleanerDoor,
-    MoveLimits,
-    MoverEnvironment,
-    ReplicaAlterLogDirsManager,
-)
 from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.meters import BrokerTopicMeters
 from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
@@ -53,6 +49,9 @@ from storage.log_directory import LogDirectory
 from storage.log_jobs import JobIntervals
 from storage.log_manager import LogManager
 from storage.segment.file_records import FilePool
+
+if TYPE_CHECKING:
+    from broker.replication.alter_log_dirs import ReplicaAlterLogDirsManager
 
 MOST_OPEN_FILES: Final = 20_000
 """Segments kept open, if half the process's descriptors allow it; the rest is for connections."""
@@ -188,22 +187,37 @@ def make_services(
 
 
 def make_moves(
-    base: Base, logs: LogManager, replicas: ReplicaManager, jobs: JobRunner, cleaner: CleanerDoor
-) -> ReplicaAlterLogDirsManager:
-    """What moves logs between the log directories; nothing moves yet."""
+    base: Base,
+    logs: LogManager,
+    replicas: ReplicaManager,
+    jobs: JobRunner,
+    cleaning: LogCleaning,
+) -> LogDirMoves:
+    """What moves logs between the log directories; nothing of it is imported before a move."""
     config = base.config
     logs.placement.cordoned = config.live(log.CORDONED_LOG_DIRS)
     threads = config.live(replication.NUM_REPLICA_ALTER_LOG_DIRS_THREADS)
-    return ReplicaAlterLogDirsManager(
-        replicas,
-        logs,
-        MoverEnvironment(base.platform.clock, base.scheduler.after, jobs.run),
-        MoveLimits(
-            config.live(replication.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND),
-            lambda: threads() or len(logs.directories),
-        ),
-        cleaner,
-    )
+
+    def make() -> "ReplicaAlterLogDirsManager":
+        from broker.replication.alter_log_dirs import (
+            CleanerDoor,
+            MoveLimits,
+            MoverEnvironment,
+            ReplicaAlterLogDirsManager,
+        )
+
+        return ReplicaAlterLogDirsManager(
+            replicas,
+            logs,
+            MoverEnvironment(base.platform.clock, base.scheduler.after, jobs.run),
+            MoveLimits(
+                config.live(replication.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND),
+                lambda: threads() or len(logs.directories),
+            ),
+            CleanerDoor(cleaning.pause, cleaning.resume),
+        )
+
+    return LogDirMoves(logs, make)
 
 
 def make_socket_server(

@@ -25,8 +25,8 @@ from broker.handlers.metadata import handle_metadata
 from broker.handlers.offset_for_leader_epoch import handle_offset_for_leader_epoch
 from broker.handlers.produce import handle_produce
 from broker.handlers.topic_answers import TopicAnswers
+from broker.log_dir_moves import LogDirMoves
 from broker.loggers import PythonLoggers
-from broker.replication.alter_log_dirs import ReplicaAlterLogDirsManager
 from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.replica_manager import ReplicaManager
 from cluster.controller.auto_creation import AutoCreation
@@ -64,7 +64,7 @@ class Services:
         self.controller: Controller
         self.auto_creation: AutoCreation
         self.producer_ids: ProducerIdBlocks
-        self.moves: ReplicaAlterLogDirsManager
+        self.moves: LogDirMoves
 
 
 def make_handlers(services: Services) -> Mapping[ApiKey, Handler]:

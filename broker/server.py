@@ -56,7 +56,6 @@ from broker.network.connection_limits import ConnectionLimits
 from broker.network.listener import SocketOptions
 from broker.network.socket_server import SocketServer
 from broker.process import age_ms, raise_file_limit, settle_memory, stop_on_signals
-from broker.replication.alter_log_dirs import CleanerDoor
 from broker.replication.replica_manager import ReplicaManager
 from broker.request_metrics import RequestMetricsRegistry
 from cluster.controller.messages import LiveBroker
@@ -214,8 +213,9 @@ class Server:
             base, self.logs, metadata, self._jobs, self._settings, self._directory_failed
         )
         self.services = make_services(base, self.logs, self.replicas, self._settings, self._store)
-        cleaner = CleanerDoor(self.log_cleaning.pause, self.log_cleaning.resume)
-        self.services.moves = make_moves(base, self.logs, self.replicas, self._jobs, cleaner)
+        self.services.moves = make_moves(
+            base, self.logs, self.replicas, self._jobs, self.log_cleaning
+        )
         self.socket_server = make_socket_server(
             base, self.services, self.requests, self._connection_limits
         )

@@ -29,8 +29,6 @@ from storage.log.partition_log import PartitionLog
 from storage.log.recovery import create_log
 from storage.log_directory import LogDirectory
 from storage.log_loading import LoadTask, UnservedDirectory
-from storage.moving.copying import Place
-from storage.moving.resuming import drop_marks, is_marked, sort_out
 from storage.partition_metadata import encode_partition_metadata
 from storage.pending_deletions import PendingDeletions
 from storage.placement import Placement
@@ -55,8 +53,8 @@ class FutureLog:
         self.directory = directory
         self.busy = False
         self.doomed = False
-        self.place: Place | None = None
-        """Where in the current log's files it goes on, if that is known."""
+        self.place: tuple[int, int] | None = None
+        """Where in the current log's files it goes on, if that is known: segment base, position."""
         self.believed_end_offset: int | None = None
         """Where to cut a copy that a start found, before anything else."""
 
@@ -116,6 +114,10 @@ class FutureLogs:
 
         What is given up is not served even where its directory cannot be renamed.
         """
+        if len(directories) == 1 and not any(task.is_future for task in tasks):
+            return Settled(list(tasks), [], [])
+        from storage.moving.resuming import drop_marks, is_marked, sort_out
+
         found = sort_out(tasks, is_marked)
         errors: list[StorageError] = []
         try:

@@ -46,7 +46,6 @@ from storage.log_loading import (
     UnservedDirectory,
     survey,
 )
-from storage.moving.swapping import Retirement, swap
 from storage.partition_metadata import encode_partition_metadata, read_topic_id
 from storage.pending_deletions import DELETE_LOGS, PendingDeletions
 from storage.placement import Placement
@@ -297,6 +296,8 @@ class LogManager:
         current = self._logs[partition]
         assert future is not None, partition
         assert not future.busy, partition
+        from storage.moving.swapping import Retirement, swap
+
         swap(current, future.log, self._environment)
         self.futures.take(partition)
         self._remove(current)

@@ -5,7 +5,7 @@ A partition named under two directories goes to the one named last.
 """
 
 from broker.context import RequestContext
-from broker.replication.alter_log_dirs import ReplicaAlterLogDirsManager
+from broker.log_dir_moves import LogDirMoves
 from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
@@ -16,7 +16,7 @@ from protocol.model import TopicPartition
 
 
 def handle_alter_replica_log_dirs(
-    _: RequestContext, request: AlterReplicaLogDirsRequest, *, moves: ReplicaAlterLogDirsManager
+    _: RequestContext, request: AlterReplicaLogDirsRequest, *, moves: LogDirMoves
 ) -> AlterReplicaLogDirsResponse:
     """Begin, redirect or end a move for each partition."""
     wanted = {

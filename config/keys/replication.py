@@ -68,6 +68,7 @@ NUM_REPLICA_ALTER_LOG_DIRS_THREADS = AREA.integer(
     "num.replica.alter.log.dirs.threads",
     None,
     "How many moves between directories run at a time; one a directory when unset.",
+    status=HONOURED,
 )
 AREA.string(
     "replica.selector.class",
@@ -106,4 +107,5 @@ REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND = AREA.long(
     MAX_LONG,
     "The most bytes a second moved between directories.",
     dynamic=CLUSTER_WIDE,
+    status=HONOURED,
 )

@@ -198,7 +198,7 @@ def _place_of(current: PartitionLog, future: FutureLog) -> Place | None:
     log = future.log
     if future.place is None and not log.size and extent_of(current)[0] == log.log_end_offset:
         return Place(log.log_end_offset, 0)
-    return future.place
+    return None if future.place is None else Place(*future.place)
 
 
 def _reaches_end(current: PartitionLog, step: Step, chunk: Chunk | None) -> bool:

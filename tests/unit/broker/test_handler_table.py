@@ -5,6 +5,7 @@ from typing import Any
 
 from broker.handler_table import Services, make_handlers
 from broker.handlers.api_versions import advertised
+from broker.log_dir_moves import LogDirMoves
 from broker.replication.fetch_session_cache import FetchSessionCache
 from cluster.controller.auto_creation import AutoCreation
 from cluster.controller.topics import NewTopic, TopicResult
@@ -36,7 +37,7 @@ def test_every_api_of_this_release_has_a_handler() -> None:
     services.controller = Process(store, {}).controller
     services.auto_creation = AutoCreation(create_nothing, spawn_nothing, lambda: True, {})
     services.producer_ids = ProducerIdBlocks(store, 1, spawn_nothing)
-    services.moves = broker.moves
+    services.moves = LogDirMoves(broker.logs, lambda: broker.moves)
     handlers = make_handlers(services)
     ranges = {
         ApiKey(one.api_key): (one.min_version, one.max_version) for one in advertised(handlers)

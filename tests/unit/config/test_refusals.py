@@ -39,7 +39,6 @@ def test_a_refused_setting_is_taken_at_its_default(name: str) -> None:
         ("zookeeper.anything", "1"),
         ("inter.broker.protocol.version", "3.9"),
         ("log.message.downconversion.enable", "false"),
-        ("cordoned.log.dirs", "/a"),
         ("config.providers", "file"),
         ("listener.name.plaintext.ssl.keystore.location", "/x"),
         ("listener.name.plaintext.max.connections", "5"),

@@ -2,6 +2,7 @@
 
 from broker.handlers.alter_replica_log_dirs import handle_alter_replica_log_dirs
 from broker.handlers.describe_log_dirs import handle_describe_log_dirs
+from broker.log_dir_moves import LogDirMoves
 from protocol.errors import ErrorCode
 from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
@@ -28,7 +29,9 @@ def alter(
             for path, topics in wanted.items()
         ]
     )
-    response = handle_alter_replica_log_dirs(context_of(2), request, moves=broker.moves)
+    response = handle_alter_replica_log_dirs(
+        context_of(2), request, moves=LogDirMoves(broker.logs, lambda: broker.moves)
+    )
     names = [topic.topic_name for topic in response.results]
     assert len(names) == len(set(names))
     return {
