@@ -15,7 +15,8 @@ from storage.log.partition_log import PartitionLog
 from storage.log.results import ReadBound
 from storage.log_directory import LogDirectory
 from storage.log_jobs import JobIntervals, LogJobs
-from storage.log_manager import LoadReport, LogManager
+from storage.log_loading import LoadReport
+from storage.log_manager import LogManager
 from storage.segment.file_records import FilePool
 
 PARTITION = TopicPartition("orders", 0)
