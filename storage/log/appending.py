@@ -17,6 +17,7 @@ from storage.jobs import NO_JOBS, Job
 from storage.log.results import AppendResult, Origin
 from storage.producer.verification import NO_TERMS, TransactionTerms
 from storage.segment.segment import Segment
+from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 from storage.segment.transaction_index import AbortedEntry
 
 if TYPE_CHECKING:
@@ -148,7 +149,10 @@ def _append_replicated(log: "PartitionLog", batch: RecordBatch, now_ms: int) -> 
     limits = log.roll_limits
     segment = log.segments.active
     if segment.should_roll(batch.size, batch.max_timestamp, last_offset, now_ms, limits):
-        jobs = log.roll(now_ms, batch.base_offset)
+        # Kafka begins it at the batch. Begun at the log end, segments adjoin over every gap, and
+        # recovery can tell a gap from records that a power cut took.
+        fits = last_offset - log.log_end_offset <= MAX_RELATIVE_OFFSET
+        jobs = log.roll(now_ms, log.log_end_offset if fits else batch.base_offset)
         segment = log.segments.active
     if batch.producer_id < 0:
         segment.append(batch.view, last_offset, batch.max_timestamp, last_offset)

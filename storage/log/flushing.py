@@ -134,6 +134,17 @@ class Flusher:
         self.last_flush_ms = now_ms
         return FlushWork(log, end_offset, steps)
 
+    def plan_epochs(self) -> "FlushWork | None":
+        """The work that puts epochs in their file that no record needs yet; None without news.
+
+        Synced like all others: the file it replaces is durable, and covers durable records.
+        """
+        log = self._log
+        if log.offline or not log.epochs.entries():
+            return None
+        epochs = log.epochs.flush_work()
+        return None if epochs is None else FlushWork(log, log.recovery_point, [epochs])
+
     @property
     def _owes(self) -> bool:
         """Whether anything but new records is to be made durable.

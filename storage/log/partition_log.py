@@ -431,10 +431,7 @@ class PartitionLog:
             segment.close()
         self.flusher.in_flight = False
         work = self.flusher.plan(now_ms, self.log_end_offset)
-        if work is None and self.epochs.dirty and self.latest_epoch >= 0:
-            # An epoch that wrote nothing: Kafka keeps it, though nothing durable depends on it.
-            self.epochs.write(sync=False)
-        return work
+        return self.flusher.plan_epochs() if work is None else work
 
     def close(self) -> None:
         """No file is open afterwards; what was not flushed is left to recovery."""

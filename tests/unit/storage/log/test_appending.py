@@ -228,3 +228,11 @@ def test_an_older_timestamp_of_a_producer_s_last_batch_counts() -> None:
     assert log.expire_producers(START_MS + 500) == 1
     assert [entry.producer_id for entry in log.active_producers()] == [8]
     harness.append([b"x"], producer_id=7, producer_epoch=0, base_sequence=55)
+
+
+def test_segments_adjoin_over_a_gap_in_what_a_leader_sent() -> None:
+    harness = LogHarness(FaultDisk(), LogConfig(segment_bytes=100))
+    for base_offset in (0, 9, 10 + 2**31):
+        data = build_batch(records([b"x"]), base_offset=base_offset)
+        harness.log.append_as_follower(memoryview(data), START_MS)
+    assert [segment.base_offset for segment in harness.log.segments] == [0, 1, 10 + 2**31]

@@ -270,3 +270,14 @@ def test_a_log_deleted_under_its_flush_is_no_failed_disk() -> None:
     work.work()
     assert work.commit() == ()
     assert harness.disk.open_count < opened
+
+
+def test_closing_puts_no_epoch_file_at_risk() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"x"], epoch=2)
+    harness.flush()
+    harness.log.assign_epoch(3, 1)
+    harness.close()
+    disk.power_cut()
+    assert LogHarness(disk).log.epochs.entries() == [(2, 0), (3, 1)]

@@ -46,7 +46,9 @@ def test_reads_stop_at_the_bound_by_position() -> None:
 
 def test_a_hole_leads_to_the_next_segment() -> None:
     harness = LogHarness(FaultDisk(), LogConfig(segment_bytes=100))
-    data = build_batch(records([b"a"]), base_offset=0) + build_batch(records([b"b"]), base_offset=9)
+    harness.log.append_as_follower(memoryview(build_batch(records([b"a"]))), START_MS)
+    harness.log.roll(START_MS, 9)
+    data = build_batch(records([b"b"]), base_offset=9)
     harness.log.append_as_follower(memoryview(data), START_MS)
     found = harness.log.read(4, 100, ReadBound.LOG_END, True)
     assert (found.first_batch_offset, found.segment_base_offset, found.position) == (9, 9, 0)
