@@ -166,6 +166,11 @@ class CoordinatorRuntime(Generic[S]):
         """The state of every partition that is active here, for reports."""
         return (held.shard for held in self._held.values() if held.active)
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether a partition led here is not active yet."""
+        return any(not held.active for held in self._held.values())
+
     def _active(self, index: int) -> _Held[S]:
         held = self._held.get(index)
         partition = self._replicas.partition(TopicPartition(self.topic, index))
