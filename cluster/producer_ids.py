@@ -35,6 +35,11 @@ class ProducerIdBlocks:
         self._following: ProducerIdBlock | None = None
         self._fetching: asyncio.Future[None] | None = None
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether `next_id` gives one now."""
+        return self._next <= self._end or self._following is not None
+
     def next_id(self) -> int | None:
         """A fresh id at once, or None while no block is at hand: then await `wait_for_id`."""
         if self._next > self._end:
@@ -52,10 +57,15 @@ class ProducerIdBlocks:
     async def wait_for_id(self) -> int:
         """A fresh id; COORDINATOR_LOAD_IN_PROGRESS, on which clients retry, if the store fails."""
         while (producer_id := self.next_id()) is None:
-            await asyncio.shield(self._start_fetch())
-            if self._following is None and self._next > self._end:
-                raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            await self.wait()
         return producer_id
+
+    async def wait(self) -> None:
+        """Return once an id is at hand; refused as `wait_for_id`."""
+        if not self.at_hand:
+            await asyncio.shield(self._start_fetch())
+            if not self.at_hand:
+                raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
     def _start_fetch(self) -> "asyncio.Future[None]":
         if self._fetching is None:
