@@ -170,7 +170,6 @@ class Sight(NamedTuple):
 
     start: int
     end: int
-    last_stable_offset: int
     batches: list[Written]
     producers: list[tuple[int, ...]]
 
@@ -229,7 +228,6 @@ def look(log: PartitionLog) -> Sight:
     return Sight(
         start,
         log.log_end_offset,
-        log.last_stable_offset,
         batches_of(log),
         [one for one in sorted(map(of_producer, log.active_producers())) if one[3] >= start],
     )
