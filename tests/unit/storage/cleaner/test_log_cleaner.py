@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from protocol.model import TopicPartition
-from storage.cleaner.log_cleaner import MOST_DEATHS, CleanerSettings, LogCleaner
+from storage.cleaner.log_cleaner import KEPT_WARM_MS, MOST_DEATHS, CleanerSettings, LogCleaner
 from storage.cleaner.order import CleaningInterrupted, CleaningOrder, Progress
 from storage.cleaner.running import InLineRunner
 from storage.errors import StorageError
@@ -304,6 +304,36 @@ def test_a_cleaner_that_is_switched_off_has_no_jobs() -> None:
     assert (job.name, job.period_ms()) == ("kafka-log-cleaner", 1000)
     harness.settings.backoff_ms = 0
     assert job.period_ms() == 10
+
+
+class Remembering(InLineRunner):
+    """A runner that tells what it was told to forget."""
+
+    def __init__(self, disk: FaultDisk) -> None:
+        super().__init__(disk)
+        self.forgotten: list[int] = []
+
+    def forget(self, slot: int) -> None:
+        self.forgotten.append(slot)
+        super().forget(slot)
+
+
+def test_a_process_without_work_is_let_go_after_a_while() -> None:
+    disk = FaultDisk()
+    runner = Remembering(disk)
+    harness = filled(CleaningHarness(disk, runner=runner))
+    harness.clean()
+    runner.forgotten.clear()
+    harness.now_ms += KEPT_WARM_MS - 1
+    harness.clean()
+    assert runner.forgotten == []
+    harness.now_ms += 1
+    harness.clean()
+    harness.clean()
+    assert runner.forgotten == [0]
+    filled(harness)
+    harness.clean()
+    assert harness.log.first_dirty_offset == harness.log.segments.active.base_offset
 
 
 def test_figures_are_those_of_the_last_cleanings() -> None:
