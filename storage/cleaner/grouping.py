@@ -12,7 +12,7 @@ from typing import NamedTuple
 from storage.cleaner.order import Source
 from storage.segment.sparse_index import MAX_RELATIVE_OFFSET
 
-MOST_SEGMENTS = 32
+MOST_SEGMENTS = 8
 
 
 class IndexBytes(NamedTuple):
