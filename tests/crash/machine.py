@@ -66,6 +66,11 @@ class Machine:
         other.ledgers = {one: Ledger(topic_id) for one, topic_id in self.topic_ids.items()}
         return other
 
+    @property
+    def directories(self) -> list[LogDirectory]:
+        """Every log directory of this boot."""
+        return list(self.manager.directories.values())
+
     # Starting and stopping.
 
     def boot(self) -> None:

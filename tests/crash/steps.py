@@ -55,8 +55,9 @@ class Create(NamedTuple):
         try:
             machine.make(partition)
         except KafkaError:
-            # A power cut brought back the directory of a deleted topic without its identity.
-            assert any(one.topic_partition == partition for one in machine.unserved)
+            # A directory is offline, or a power cut brought back that of a deleted topic without
+            # its identity: the topic is refused.
+            assert machine.unserved or any(one.offline for one in machine.directories)
             del machine.topic_ids[partition], machine.ledgers[partition]
 
 
