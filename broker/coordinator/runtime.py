@@ -160,7 +160,7 @@ class CoordinatorRuntime(Generic[S]):
             waiter.refuse(error.code)
             return
         held.shard.apply_marker(writer, committed=marker.commit)
-        self._when_safe(held, end_offset, Outcome(answers=[(waiter, None)]), (waiter,))
+        self._when_safe(held, end_offset, Outcome(answers=[(waiter, None)]))
 
     def shards(self) -> Iterator[S]:
         """The state of every partition that is active here, for reports."""
@@ -196,7 +196,7 @@ class CoordinatorRuntime(Generic[S]):
                 return
         self._arm(held, outcome)
         if outcome.answers:
-            self._when_safe(held, end_offset, outcome, waiters)
+            self._when_safe(held, end_offset, outcome)
 
     def _append_records(self, held: _Held[S], outcome: Outcome) -> int:
         """Append and apply; the end offset. KafkaError, and nothing is applied."""
@@ -225,9 +225,7 @@ class CoordinatorRuntime(Generic[S]):
         )
         return result.last_offset + 1
 
-    def _when_safe(
-        self, held: _Held[S], end_offset: int, outcome: Outcome, waiters: Sequence[Waiter]
-    ) -> None:
+    def _when_safe(self, held: _Held[S], end_offset: int, outcome: Outcome) -> None:
         """Give the answers once everything before the offset is acknowledged."""
         code = held.partition.acknowledgement(end_offset, ACKS_ALL)
         if code is None:
@@ -235,28 +233,18 @@ class CoordinatorRuntime(Generic[S]):
             def done(appends: Sequence[PendingAppend]) -> None:
                 error = appends[0].error
                 assert error is not None
-                self._settle(outcome, waiters, error)
+                _settle(outcome, error)
 
             def broke(error: Exception) -> None:
                 _logger.error("Answers of %s were lost", self.topic, exc_info=error)
-                self._settle(outcome, waiters, ErrorCode.UNKNOWN_SERVER_ERROR)
+                _settle(outcome, ErrorCode.UNKNOWN_SERVER_ERROR)
 
             operation = DelayedProduce(
                 ACKS_ALL, [PendingAppend(held.partition, end_offset)], done, broke
             )
             self._replicas.wait_for_appends(operation, self._environment.write_timeout_ms())
             return
-        self._settle(outcome, waiters, code)
-
-    def _settle(self, outcome: Outcome, waiters: Sequence[Waiter], code: ErrorCode) -> None:
-        """Answer, or refuse all who would have been answered."""
-        if code is ErrorCode.NONE:
-            for waiter, reply in outcome.answers:
-                waiter.answer(reply)
-            return
-        told = coordinator_error(code)
-        for waiter in dict.fromkeys((*waiters, *(waiter for waiter, _ in outcome.answers))):
-            waiter.refuse(told)
+        _settle(outcome, code)
 
     def _refused(
         self, held: _Held[S], outcome: Outcome, waiters: Sequence[Waiter], code: ErrorCode
@@ -367,7 +355,8 @@ class CoordinatorRuntime(Generic[S]):
         self._loading -= 1
         if not held.unloaded:
             held.active = True
-            _logger.info(
+            _logger.log(
+                logging.INFO if replay.records else logging.DEBUG,
                 "Loaded the coordinator of %s at epoch %d: %d records",
                 held.partition.topic_partition,
                 held.leader_epoch,
@@ -387,3 +376,14 @@ class CoordinatorRuntime(Generic[S]):
             del self._held[index]
         held.unloaded = True
         self._load_next()
+
+
+def _settle(outcome: Outcome, code: ErrorCode) -> None:
+    """Answer, or refuse all who would have been answered; who still waits, waits on."""
+    if code is ErrorCode.NONE:
+        for waiter, reply in outcome.answers:
+            waiter.answer(reply)
+        return
+    told = coordinator_error(code)
+    for waiter, _ in outcome.answers:
+        waiter.refuse(told)
