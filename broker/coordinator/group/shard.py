@@ -1,0 +1,154 @@
+"""One partition of `__consumer_offsets`: the groups whose ids fall into it, and their offsets.
+
+A record goes to the part its key's type names, a timer to the part its kind names, a request to the
+kind of group it is about; a group id is of one kind at a time. What a group is that has nothing but
+offsets: a simple one, which exists as long as they do.
+
+```text
+0, 1  OffsetStore      2  ClassicGroups      others  passed over, said once
+```
+Source: GroupCoordinatorShard (4.3).
+"""
+
+import logging
+from collections.abc import Hashable, Iterable, Sequence
+
+from broker.coordinator.group.classic import ClassicGroups
+from broker.coordinator.group.offset_commands import (
+    OffsetCommands,
+    TopicCommits,
+    TopicPartitions,
+)
+from broker.coordinator.group.offsets import OffsetStore
+from broker.coordinator.group.reports import Reports
+from broker.coordinator.group.settings import GroupMeters, GroupSettings
+from broker.coordinator.group.turn import Caller, TimerKey, Turn
+from broker.coordinator.shard import CoordinatorRecord, Outcome, Waiter, Writer
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.join_group import JoinGroupRequest
+from protocol.messages.leave_group import LeaveGroupRequest
+from protocol.messages.offset_commit import OffsetCommitRequest
+from protocol.messages.offset_fetch import OffsetFetchRequestGroup
+from protocol.messages.sync_group import SyncGroupRequest
+
+_logger = logging.getLogger(__name__)
+
+_HIGHEST_OFFSET_TYPE = 1
+_CLASSIC_GROUP = 2
+EXPIRY = TimerKey("expiry", "")
+
+
+class GroupShard:
+    """See the module."""
+
+    def __init__(self, index: int, settings: GroupSettings, meters: GroupMeters) -> None:
+        self.index = index
+        self.offsets = OffsetStore()
+        self.classic = ClassicGroups(settings, meters)
+        self.commands = OffsetCommands(self.offsets, self.classic, settings)
+        self.reports = Reports(self.offsets, self.classic)
+        self._settings = settings
+        self._unknown_types: set[int] = set()
+
+    # The shard's side of the runtime.
+
+    def apply(self, record: CoordinatorRecord, offset: int, writer: Writer | None) -> None:
+        """Route a record."""
+        record_type = int.from_bytes(record.key[:2], "big")
+        if record_type <= _HIGHEST_OFFSET_TYPE:
+            self.offsets.apply(record, offset, writer)
+        elif record_type == _CLASSIC_GROUP:
+            self.classic.apply(record)
+        elif record_type not in self._unknown_types:
+            self._unknown_types.add(record_type)
+            _logger.warning(
+                "Passing over records of type %d in partition %d", record_type, self.index
+            )
+
+    def apply_marker(self, writer: Writer, *, committed: bool) -> None:
+        """Offsets of a transaction are committed, or not."""
+        self.offsets.apply_marker(writer, committed=committed)
+
+    def loaded(self, now_ms: int) -> Outcome:
+        """Bring groups to life and look for old offsets from time to time."""
+        turn = Turn(now_ms)
+        self.classic.loaded(turn)
+        turn.arm(EXPIRY, self._settings.retention_check_ms())
+        return turn
+
+    def on_timer(self, key: Hashable, now_ms: int) -> Outcome:
+        """Route a timer."""
+        assert isinstance(key, TimerKey)
+        turn = Turn(now_ms)
+        if key == EXPIRY:
+            if self.commands.expire(turn):
+                turn.arm(EXPIRY, 0)
+            else:
+                turn.arm(EXPIRY, self._settings.retention_check_ms())
+        else:
+            self.classic.on_timer(key, turn)
+        return turn
+
+    def unloaded(self) -> Iterable[Waiter]:
+        """Everybody who waits for a rebalance."""
+        return list(self.classic.waiters())
+
+    # Requests, by the kind of group they are about.
+
+    def join(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Outcome:
+        """JoinGroup; KafkaError refuses."""
+        return self.classic.join(request, caller, Turn(now_ms))
+
+    def sync(self, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Outcome:
+        """SyncGroup; KafkaError refuses."""
+        return self.classic.sync(request, caller, Turn(now_ms))
+
+    def heartbeat(self, request: HeartbeatRequest, waiter: Waiter, now_ms: int) -> Outcome:
+        """Heartbeat; KafkaError refuses."""
+        return self.classic.heartbeat(request, waiter, Turn(now_ms))
+
+    def leave(self, request: LeaveGroupRequest, caller: Caller, now_ms: int) -> Outcome:
+        """LeaveGroup: answers every member; KafkaError refuses."""
+        turn = Turn(now_ms)
+        turn.tell(caller.waiter, self.classic.leave(request, caller.version, turn))
+        return turn
+
+    def commit(
+        self,
+        request: OffsetCommitRequest,
+        topics: Sequence[TopicCommits],
+        caller: Caller,
+        now_ms: int,
+    ) -> Outcome:
+        """OffsetCommit: answers the partitions of each topic; KafkaError refuses."""
+        turn = Turn(now_ms)
+        self.commands.check_commit(request, caller.version, turn)
+        return self.commands.commit(request, topics, caller.waiter, turn)
+
+    def fetch(
+        self,
+        wanted: OffsetFetchRequestGroup,
+        topics: Sequence[TopicPartitions] | None,
+        require_stable: bool,
+        waiter: Waiter,
+    ) -> Outcome:
+        """OffsetFetch of one group, all topics where None: answers each topic."""
+        return Outcome(
+            answers=[(waiter, self.commands.fetch(wanted.group_id, topics, require_stable))]
+        )
+
+    def describe(self, group_id: str, version: int, waiter: Waiter) -> Outcome:
+        """DescribeGroups of one."""
+        return Outcome(answers=[(waiter, self.reports.describe(group_id, version))])
+
+    def delete(self, group_id: str, waiter: Waiter) -> Outcome:
+        """DeleteGroups of one; KafkaError refuses."""
+        return Outcome(self.commands.delete_group(group_id), [(waiter, None)])
+
+    def delete_offsets(
+        self, group_id: str, topics: Sequence[TopicPartitions], waiter: Waiter, now_ms: int
+    ) -> Outcome:
+        """OffsetDelete: answers a code for each topic; KafkaError refuses."""
+        turn = Turn(now_ms)
+        turn.tell(waiter, self.commands.delete_offsets(group_id, topics, turn))
+        return turn
