@@ -203,6 +203,13 @@ class TransactionShard:
         )
         return self._transition(after, (waiter, answer), last_epoch)
 
+    def look(self, transactional_id: str, waiter: Waiter) -> Outcome:
+        """Answered with what is known of an id; TRANSACTIONAL_ID_NOT_FOUND."""
+        transaction = self.transactions.get(transactional_id)
+        if transaction is None:
+            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        return Outcome(answers=[(waiter, transaction)])
+
     def _known(self, transactional_id: str) -> Transaction:
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
