@@ -40,14 +40,19 @@ def calls_of(life: Life) -> int:
     return machine.disk.asked
 
 
-def go_on(machine: Machine, life: Life) -> None:
-    """Live, whatever fails; a directory that failed is offline until the next boot."""
+def go_on(machine: Machine, life: Life, *, until_failed: bool = False) -> None:
+    """Live, whatever fails; a directory that failed is offline until the next boot.
+
+    With `until_failed` there is none: the process ends in its place.
+    """
     attempt(machine, machine.boot)
     for step in life.steps:
+        failed = any(directory.offline for directory in machine.directories)
         if isinstance(step, BOOTS):
-            machine.disk.clear_failures()
+            if failed and until_failed:
+                return
             after_failure(machine)
-        if not all(directory.offline for directory in machine.manager.directories.values()):
+        if not all(directory.offline for directory in machine.directories):
             attempt(machine, partial(step.do, machine))
         elif isinstance(step, BOOTS):
             machine.disk.restart()

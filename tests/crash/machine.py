@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from config.topic_config import LogConfig
+from protocol.errors import KafkaError
 from protocol.model import TopicPartition
 from protocol.records.batch import iterate_batches
 from storage.errors import StorageError
@@ -87,7 +88,11 @@ class Machine:
         self.unserved = report.unserved
         self.jobs = LogJobs(self.manager, every())
         for partition in self.topic_ids:
-            self.make(partition)
+            try:
+                self.make(partition)
+            except KafkaError:
+                # Its log may be in a directory that is offline: no other one is made.
+                assert any(one.offline for one in self.directories), partition
         for partition, ledger in self.ledgers.items():
             log = self.log(partition)
             if log is not None:

@@ -191,7 +191,8 @@ class FaultDisk:
     def close(self, fd: int) -> None:
         opened = self._file(fd)
         del self._open[fd]
-        self._read("close", opened.path)
+        if opened.writable:
+            self._read("close", opened.path)
 
     def dup(self, fd: int) -> int:
         opened = self._file(fd)
