@@ -11,8 +11,13 @@ that `broker.server` gives. No part looks for another.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker.coordinator.group.coordinator import GroupCoordinator
+from broker.coordinator.group.settings import GroupMeters, group_settings
+from broker.coordinator.group.shard import GroupShard
+from broker.coordinator.runtime import CoordinatorRuntime, RuntimeEnvironment
 from broker.dispatch import Dispatcher
 from broker.entropy import SystemEntropy
 from broker.handler_table import Services, make_handlers
@@ -26,16 +31,16 @@ from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.meters import BrokerTopicMeters
 from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
 from broker.request_metrics import RequestMetricsRegistry
-from cluster.controller.auto_creation import AutoCreation
+from cluster.controller.auto_creation import AutoCreation, consumer_offsets
 from cluster.controller.controller import Controller
-from cluster.controller.topics import TopicPolicy
+from cluster.controller.topics import NewTopic, TopicPolicy
 from cluster.metadata_cache import MetadataCache
 from cluster.producer_ids import ProducerIdBlocks
 from cluster.store.embedded import EmbeddedStore
 from config.broker_config import BrokerConfig
-from config.keys import log, network, replication, transactions
+from config.keys import groups, log, network, replication, transactions
 from config.topic_config import validate_topic_overrides
-from protocol.model import TopicPartition
+from protocol.model import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from runtime.blocking import Workers
 from runtime.clock import Clock
 from runtime.disk import Disk
@@ -180,10 +185,41 @@ def make_services(
         services.controller.create_topics,
         spawn,
         config.live(log.AUTO_CREATE_TOPICS_ENABLE),
-        {},
+        {CONSUMER_OFFSETS_TOPIC: partial(_offsets_topic, config)},
     )
     services.producer_ids = ProducerIdBlocks(store, settings.node_id, spawn)
+    services.groups = make_groups(base, replicas)
     return services
+
+
+def _offsets_topic(config: BrokerConfig) -> NewTopic:
+    """The topic of groups as it is made; one broker has one replica of it, whatever is set."""
+    return consumer_offsets(
+        config[groups.OFFSETS_TOPIC_NUM_PARTITIONS],
+        1,
+        config[groups.OFFSETS_TOPIC_SEGMENT_BYTES],
+    )
+
+
+def make_groups(base: Base, replicas: ReplicaManager) -> GroupCoordinator:
+    """The coordinator of the groups whose partitions are led here."""
+    config, workers = base.config, base.workers
+    settings = group_settings(config, base.entropy.unique)
+    meters = GroupMeters()
+    runtime = CoordinatorRuntime(
+        CONSUMER_OFFSETS_TOPIC,
+        replicas,
+        lambda index, _: GroupShard(index, settings, meters),
+        RuntimeEnvironment(
+            base.platform.clock,
+            lambda read, done: workers.submit(read, done=done),
+            base.loop.call_soon,
+            base.scheduler.after,
+            config.live(groups.OFFSETS_COMMIT_TIMEOUT_MS),
+        ),
+    )
+    replicas.leadership_watchers.append(runtime.leadership_changed)
+    return GroupCoordinator(runtime, replicas.metadata, settings, meters)
 
 
 def make_moves(

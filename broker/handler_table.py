@@ -4,26 +4,38 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from broker.coordinator.group.coordinator import GroupCoordinator
 from broker.dispatch import Handler
 from broker.handlers.alter_configs import handle_alter_configs
 from broker.handlers.alter_replica_log_dirs import handle_alter_replica_log_dirs
 from broker.handlers.api_versions import NO_FEATURES, advertised, handle_api_versions
 from broker.handlers.create_partitions import handle_create_partitions
 from broker.handlers.create_topics import handle_create_topics
+from broker.handlers.delete_groups import handle_delete_groups
 from broker.handlers.delete_records import handle_delete_records
 from broker.handlers.delete_topics import handle_delete_topics
 from broker.handlers.describe_cluster import handle_describe_cluster
 from broker.handlers.describe_configs import handle_describe_configs
+from broker.handlers.describe_groups import handle_describe_groups
 from broker.handlers.describe_log_dirs import handle_describe_log_dirs
 from broker.handlers.describe_producers import handle_describe_producers
 from broker.handlers.describe_topic_partitions import handle_describe_topic_partitions
 from broker.handlers.fetch import handle_fetch
+from broker.handlers.find_coordinator import handle_find_coordinator
+from broker.handlers.heartbeat import handle_heartbeat
 from broker.handlers.incremental_alter_configs import handle_incremental_alter_configs
 from broker.handlers.init_producer_id import handle_init_producer_id
+from broker.handlers.join_group import handle_join_group
+from broker.handlers.leave_group import handle_leave_group
+from broker.handlers.list_groups import handle_list_groups
 from broker.handlers.list_offsets import handle_list_offsets
 from broker.handlers.metadata import handle_metadata
+from broker.handlers.offset_commit import handle_offset_commit
+from broker.handlers.offset_delete import handle_offset_delete
+from broker.handlers.offset_fetch import handle_offset_fetch
 from broker.handlers.offset_for_leader_epoch import handle_offset_for_leader_epoch
 from broker.handlers.produce import handle_produce
+from broker.handlers.sync_group import handle_sync_group
 from broker.handlers.topic_answers import TopicAnswers
 from broker.log_dir_moves import LogDirMoves
 from broker.loggers import PythonLoggers
@@ -64,12 +76,17 @@ class Services:
         self.controller: Controller
         self.auto_creation: AutoCreation
         self.producer_ids: ProducerIdBlocks
+        self.groups: GroupCoordinator
         self.moves: LogDirMoves
 
 
 def make_handlers(services: Services) -> Mapping[ApiKey, Handler]:
     """The handlers of every API served; what is not here is not advertised."""
-    handlers: dict[ApiKey, Any] = {**_data_handlers(services), **_admin_handlers(services)}
+    handlers: dict[ApiKey, Any] = {
+        **_data_handlers(services),
+        **_admin_handlers(services),
+        **_group_handlers(services),
+    }
     keys = [*handlers, ApiKey.API_VERSIONS]
     handlers[ApiKey.API_VERSIONS] = partial(
         handle_api_versions, api_versions=advertised(keys), features=NO_FEATURES
@@ -145,4 +162,23 @@ def _admin_handlers(services: Services) -> dict[ApiKey, Any]:
             controller=controller,
             loggers=loggers,
         ),
+    }
+
+
+def _group_handlers(services: Services) -> dict[ApiKey, Any]:
+    groups, metadata = services.groups, services.replicas.metadata
+    return {
+        ApiKey.FIND_COORDINATOR: partial(
+            handle_find_coordinator, metadata=metadata, auto_creation=services.auto_creation
+        ),
+        ApiKey.JOIN_GROUP: partial(handle_join_group, groups=groups),
+        ApiKey.SYNC_GROUP: partial(handle_sync_group, groups=groups),
+        ApiKey.HEARTBEAT: partial(handle_heartbeat, groups=groups),
+        ApiKey.LEAVE_GROUP: partial(handle_leave_group, groups=groups),
+        ApiKey.OFFSET_COMMIT: partial(handle_offset_commit, groups=groups, metadata=metadata),
+        ApiKey.OFFSET_FETCH: partial(handle_offset_fetch, groups=groups, metadata=metadata),
+        ApiKey.OFFSET_DELETE: partial(handle_offset_delete, groups=groups, metadata=metadata),
+        ApiKey.DESCRIBE_GROUPS: partial(handle_describe_groups, groups=groups),
+        ApiKey.LIST_GROUPS: partial(handle_list_groups, groups=groups),
+        ApiKey.DELETE_GROUPS: partial(handle_delete_groups, groups=groups),
     }

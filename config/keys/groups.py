@@ -1,21 +1,30 @@
 """Consumer groups, classic, new and streams, and the topic their offsets are kept in."""
 
 from config.checks import members, one_of_in_any_case
-from config.definition import CLUSTER_WIDE, KEPT, MAX_INT, NO_EFFECT, Area
+from config.definition import CLUSTER_WIDE, HONOURED, KEPT, MAX_INT, NO_EFFECT, Area
 
 AREA = Area("Groups and offsets", KEPT)
 
 GROUP_MIN_SESSION_TIMEOUT_MS = AREA.integer(
-    "group.min.session.timeout.ms", 6000, "The shortest session a classic member may ask for."
+    "group.min.session.timeout.ms",
+    6000,
+    "The shortest session a classic member may ask for.",
+    status=HONOURED,
 )
 GROUP_MAX_SESSION_TIMEOUT_MS = AREA.integer(
-    "group.max.session.timeout.ms", 1800000, "The longest session a classic member may ask for."
+    "group.max.session.timeout.ms",
+    1800000,
+    "The longest session a classic member may ask for.",
+    status=HONOURED,
 )
 GROUP_INITIAL_REBALANCE_DELAY_MS = AREA.integer(
-    "group.initial.rebalance.delay.ms", 3000, "How long a new classic group waits for more members."
+    "group.initial.rebalance.delay.ms",
+    3000,
+    "How long a new classic group waits for more members.",
+    status=HONOURED,
 )
 GROUP_MAX_SIZE = AREA.integer(
-    "group.max.size", MAX_INT, "The most members of a classic group.", low=1
+    "group.max.size", MAX_INT, "The most members of a classic group.", low=1, status=HONOURED
 )
 GROUP_COORDINATOR_REBALANCE_PROTOCOLS = AREA.names(
     "group.coordinator.rebalance.protocols",
@@ -172,10 +181,17 @@ AREA.integer(
     "group.streams.max.standby.replicas", 2, "The most warm copies a streams group may set.", low=0
 )
 OFFSET_METADATA_MAX_BYTES = AREA.integer(
-    "offset.metadata.max.bytes", 4096, "The longest note a client may attach to a committed offset."
+    "offset.metadata.max.bytes",
+    4096,
+    "The longest note a client may attach to a committed offset.",
+    status=HONOURED,
 )
 OFFSETS_COMMIT_TIMEOUT_MS = AREA.integer(
-    "offsets.commit.timeout.ms", 5000, "How long a commit may wait for its replicas.", low=1
+    "offsets.commit.timeout.ms",
+    5000,
+    "How long a commit may wait for its replicas.",
+    low=1,
+    status=HONOURED,
 )
 OFFSETS_LOAD_BUFFER_SIZE = AREA.integer(
     "offsets.load.buffer.size",
@@ -184,23 +200,36 @@ OFFSETS_LOAD_BUFFER_SIZE = AREA.integer(
     low=1,
 )
 OFFSETS_RETENTION_MINUTES = AREA.integer(
-    "offsets.retention.minutes", 10080, "How long the offsets of an empty group are kept.", low=1
+    "offsets.retention.minutes",
+    10080,
+    "How long the offsets of an empty group are kept.",
+    low=1,
+    status=HONOURED,
 )
 OFFSETS_RETENTION_CHECK_INTERVAL_MS = AREA.long(
     "offsets.retention.check.interval.ms",
     600000,
     "How often expired offsets are looked for.",
     low=1,
+    status=HONOURED,
 )
 OFFSETS_TOPIC_COMPRESSION_CODEC = AREA.integer(
     "offsets.topic.compression.codec", 0, "The codec of the offsets topic, by number."
 )
 OFFSETS_TOPIC_NUM_PARTITIONS = AREA.integer(
-    "offsets.topic.num.partitions", 50, "The partitions of the offsets topic.", low=1
+    "offsets.topic.num.partitions",
+    50,
+    "The partitions of the offsets topic.",
+    low=1,
+    status=HONOURED,
 )
 OFFSETS_TOPIC_REPLICATION_FACTOR = AREA.short(
     "offsets.topic.replication.factor", 3, "The replicas of the offsets topic.", low=1
 )
 OFFSETS_TOPIC_SEGMENT_BYTES = AREA.integer(
-    "offsets.topic.segment.bytes", 104857600, "The file size of the offsets topic.", low=1
+    "offsets.topic.segment.bytes",
+    104857600,
+    "The file size of the offsets topic.",
+    low=1,
+    status=HONOURED,
 )
