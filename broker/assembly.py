@@ -18,9 +18,17 @@ from broker.coordinator.group.coordinator import GroupCoordinator
 from broker.coordinator.group.settings import GroupMeters, group_settings
 from broker.coordinator.group.shard import GroupShard
 from broker.coordinator.runtime import CoordinatorRuntime, RuntimeEnvironment
+from broker.coordinator.shard import Waiter
+from broker.coordinator.transaction.asking import AskingSettings, TransactionQuestions
+from broker.coordinator.transaction.coordinator import TransactionCoordinator
+from broker.coordinator.transaction.marker_writing import MarkerWriter
+from broker.coordinator.transaction.markers import Command as TransactionCommand
+from broker.coordinator.transaction.markers import MarkerSender
+from broker.coordinator.transaction.shard import ShardSettings, TransactionShard
 from broker.dispatch import Dispatcher
 from broker.entropy import SystemEntropy
-from broker.handler_table import Services, make_handlers
+from broker.features import FEATURES, TRANSACTION_VERSION
+from broker.handler_table import Services, Transactions, make_handlers
 from broker.jobs import JobRunner
 from broker.live_settings import LiveSettings
 from broker.log_cleaning import LogCleaning
@@ -31,7 +39,7 @@ from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.meters import BrokerTopicMeters
 from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
 from broker.request_metrics import RequestMetricsRegistry
-from cluster.controller.auto_creation import AutoCreation, consumer_offsets
+from cluster.controller.auto_creation import AutoCreation, consumer_offsets, transaction_state
 from cluster.controller.controller import Controller
 from cluster.controller.topics import NewTopic, TopicPolicy
 from cluster.metadata_cache import MetadataCache
@@ -40,7 +48,7 @@ from cluster.store.embedded import EmbeddedStore
 from config.broker_config import BrokerConfig
 from config.keys import groups, log, network, replication, transactions
 from config.topic_config import validate_topic_overrides
-from protocol.model import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from protocol.model import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 from runtime.blocking import Workers
 from runtime.clock import Clock
 from runtime.disk import Disk
@@ -104,6 +112,7 @@ def make_logs(base: Base, directories: Sequence[LogDirectory], file_limit: int) 
             base.entropy.randrange,
             base.entropy.unique,
             base.config.live(transactions.PRODUCER_ID_EXPIRATION_MS),
+            base.config.live(transactions.TRANSACTION_PARTITION_VERIFICATION_ENABLE),
         ),
     )
 
@@ -185,10 +194,14 @@ def make_services(
         services.controller.create_topics,
         spawn,
         config.live(log.AUTO_CREATE_TOPICS_ENABLE),
-        {CONSUMER_OFFSETS_TOPIC: partial(_offsets_topic, config)},
+        {
+            CONSUMER_OFFSETS_TOPIC: partial(_offsets_topic, config),
+            TRANSACTION_STATE_TOPIC: partial(_transactions_topic, config),
+        },
     )
     services.producer_ids = ProducerIdBlocks(store, settings.node_id, spawn)
     services.groups = make_groups(base, replicas)
+    services.transactions = make_transactions(base, replicas, services)
     return services
 
 
@@ -198,6 +211,16 @@ def _offsets_topic(config: BrokerConfig) -> NewTopic:
         config[groups.OFFSETS_TOPIC_NUM_PARTITIONS],
         1,
         config[groups.OFFSETS_TOPIC_SEGMENT_BYTES],
+    )
+
+
+def _transactions_topic(config: BrokerConfig) -> NewTopic:
+    """The topic of transactions, likewise."""
+    return transaction_state(
+        config[transactions.TRANSACTION_STATE_LOG_NUM_PARTITIONS],
+        1,
+        config[transactions.TRANSACTION_STATE_LOG_SEGMENT_BYTES],
+        1,
     )
 
 
@@ -220,6 +243,53 @@ def make_groups(base: Base, replicas: ReplicaManager) -> GroupCoordinator:
     )
     replicas.leadership_watchers.append(runtime.leadership_changed)
     return GroupCoordinator(runtime, replicas.metadata, settings, meters)
+
+
+def make_transactions(base: Base, replicas: ReplicaManager, services: Services) -> Transactions:
+    """What coordinates transactions; nothing is sent before `Transactions.sender` is opened."""
+    config, workers, clock = base.config, base.workers, base.platform.clock
+    after = base.scheduler.after
+    writer = MarkerWriter(
+        replicas,
+        {CONSUMER_OFFSETS_TOPIC: services.groups.runtime},
+        clock.now_ms,
+        config.live(network.REQUEST_TIMEOUT_MS),
+    )
+
+    def submit(index: int, command: TransactionCommand, waiter: Waiter) -> None:
+        runtime.submit(index, command, waiter)
+
+    sender = MarkerSender(writer, submit, base.loop.call_soon, after)
+    settings = ShardSettings(
+        services.producer_ids.next_id,
+        config.live(transactions.TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS),
+        config.live(transactions.TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS),
+        config.live(transactions.TRANSACTIONAL_ID_EXPIRATION_MS),
+        FEATURES.finalized[TRANSACTION_VERSION],
+    )
+    runtime = CoordinatorRuntime(
+        TRANSACTION_STATE_TOPIC,
+        replicas,
+        lambda index, leader_epoch: TransactionShard(index, leader_epoch, settings, sender),
+        RuntimeEnvironment(
+            clock,
+            lambda read, done: workers.submit(read, done=done),
+            base.loop.call_soon,
+            after,
+            config.live(network.REQUEST_TIMEOUT_MS),
+        ),
+    )
+    replicas.leadership_watchers.append(runtime.leadership_changed)
+    coordinator = TransactionCoordinator(
+        runtime, replicas.metadata, config.live(transactions.TRANSACTION_MAX_TIMEOUT_MS)
+    )
+    asking = AskingSettings(
+        config.live(transactions.TRANSACTION_PARTITION_VERIFICATION_ENABLE),
+        config.live(transactions.ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS),
+        config.live(transactions.ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MAX_MS),
+    )
+    questions = TransactionQuestions(coordinator, asking, clock, after)
+    return Transactions(coordinator, sender, writer, questions)
 
 
 def make_moves(

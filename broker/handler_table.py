@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from broker.coordinator.group.coordinator import GroupCoordinator
+from broker.coordinator.transaction.asking import TransactionQuestions
+from broker.coordinator.transaction.coordinator import TransactionCoordinator
+from broker.coordinator.transaction.marker_writing import MarkerWriter
+from broker.coordinator.transaction.markers import MarkerSender
 from broker.dispatch import Handler
+from broker.features import FEATURES
+from broker.handlers.add_offsets_to_txn import handle_add_offsets_to_txn
+from broker.handlers.add_partitions_to_txn import handle_add_partitions_to_txn
 from broker.handlers.alter_configs import handle_alter_configs
 from broker.handlers.alter_replica_log_dirs import handle_alter_replica_log_dirs
-from broker.handlers.api_versions import NO_FEATURES, advertised, handle_api_versions
+from broker.handlers.api_versions import advertised, handle_api_versions
 from broker.handlers.create_partitions import handle_create_partitions
 from broker.handlers.create_topics import handle_create_topics
 from broker.handlers.delete_groups import handle_delete_groups
@@ -20,6 +27,8 @@ from broker.handlers.describe_groups import handle_describe_groups
 from broker.handlers.describe_log_dirs import handle_describe_log_dirs
 from broker.handlers.describe_producers import handle_describe_producers
 from broker.handlers.describe_topic_partitions import handle_describe_topic_partitions
+from broker.handlers.describe_transactions import handle_describe_transactions
+from broker.handlers.end_txn import handle_end_txn
 from broker.handlers.fetch import handle_fetch
 from broker.handlers.find_coordinator import handle_find_coordinator
 from broker.handlers.heartbeat import handle_heartbeat
@@ -29,6 +38,7 @@ from broker.handlers.join_group import handle_join_group
 from broker.handlers.leave_group import handle_leave_group
 from broker.handlers.list_groups import handle_list_groups
 from broker.handlers.list_offsets import handle_list_offsets
+from broker.handlers.list_transactions import handle_list_transactions
 from broker.handlers.metadata import handle_metadata
 from broker.handlers.offset_commit import handle_offset_commit
 from broker.handlers.offset_delete import handle_offset_delete
@@ -37,6 +47,7 @@ from broker.handlers.offset_for_leader_epoch import handle_offset_for_leader_epo
 from broker.handlers.produce import handle_produce
 from broker.handlers.sync_group import handle_sync_group
 from broker.handlers.topic_answers import TopicAnswers
+from broker.handlers.write_txn_markers import handle_write_txn_markers
 from broker.log_dir_moves import LogDirMoves
 from broker.loggers import PythonLoggers
 from broker.replication.fetch_session_cache import FetchSessionCache
@@ -46,14 +57,24 @@ from cluster.controller.controller import Controller
 from cluster.producer_ids import ProducerIdBlocks
 from config.broker_config import BrokerConfig
 from config.describe import describe_topic
-from config.keys import log, network
+from config.keys import groups, log, network
 from protocol.api_keys import ApiKey
+from protocol.model import CONSUMER_OFFSETS_TOPIC
 from runtime.blocking import FewAtOnce, Workers
 from runtime.clock import Clock
 from storage.log_manager import LogManager
 
 HEAVY_BATCHES_AT_ONCE = 2
 """Each may unfold to 64 MiB, or more where messages may be larger (`storage.log.validator`)."""
+
+
+class Transactions(NamedTuple):
+    """What handlers of transactions work with."""
+
+    coordinator: TransactionCoordinator
+    sender: MarkerSender
+    writer: MarkerWriter
+    questions: TransactionQuestions
 
 
 class Services:
@@ -77,6 +98,7 @@ class Services:
         self.auto_creation: AutoCreation
         self.producer_ids: ProducerIdBlocks
         self.groups: GroupCoordinator
+        self.transactions: Transactions
         self.moves: LogDirMoves
 
 
@@ -86,10 +108,11 @@ def make_handlers(services: Services) -> Mapping[ApiKey, Handler]:
         **_data_handlers(services),
         **_admin_handlers(services),
         **_group_handlers(services),
+        **_transaction_handlers(services),
     }
     keys = [*handlers, ApiKey.API_VERSIONS]
     handlers[ApiKey.API_VERSIONS] = partial(
-        handle_api_versions, api_versions=advertised(keys), features=NO_FEATURES
+        handle_api_versions, api_versions=advertised(keys), features=FEATURES
     )
     return handlers
 
@@ -101,7 +124,12 @@ def _data_handlers(services: Services) -> dict[ApiKey, Any]:
         FewAtOnce(services.workers, HEAVY_BATCHES_AT_ONCE) for _ in range(2)
     )
     return {
-        ApiKey.PRODUCE: partial(handle_produce, replicas=replicas, workers=for_batches),
+        ApiKey.PRODUCE: partial(
+            handle_produce,
+            replicas=replicas,
+            workers=for_batches,
+            questions=services.transactions.questions,
+        ),
         ApiKey.FETCH: partial(
             handle_fetch,
             replicas=replicas,
@@ -117,7 +145,6 @@ def _data_handlers(services: Services) -> dict[ApiKey, Any]:
         ApiKey.DESCRIBE_LOG_DIRS: partial(
             handle_describe_log_dirs, replicas=replicas, logs=services.logs
         ),
-        ApiKey.INIT_PRODUCER_ID: partial(handle_init_producer_id, blocks=services.producer_ids),
     }
 
 
@@ -182,3 +209,39 @@ def _group_handlers(services: Services) -> dict[ApiKey, Any]:
         ApiKey.LIST_GROUPS: partial(handle_list_groups, groups=groups),
         ApiKey.DELETE_GROUPS: partial(handle_delete_groups, groups=groups),
     }
+
+
+def _transaction_handlers(services: Services) -> dict[ApiKey, Any]:
+    coordinator = services.transactions.coordinator
+    metadata = services.replicas.metadata
+    return {
+        ApiKey.INIT_PRODUCER_ID: partial(
+            handle_init_producer_id, blocks=services.producer_ids, transactions=coordinator
+        ),
+        ApiKey.ADD_PARTITIONS_TO_TXN: partial(
+            handle_add_partitions_to_txn, transactions=coordinator, metadata=metadata
+        ),
+        ApiKey.ADD_OFFSETS_TO_TXN: partial(
+            handle_add_offsets_to_txn,
+            transactions=coordinator,
+            offsets_partitions=lambda: _partitions_of(services, CONSUMER_OFFSETS_TOPIC),
+        ),
+        ApiKey.END_TXN: partial(handle_end_txn, transactions=coordinator),
+        ApiKey.WRITE_TXN_MARKERS: partial(
+            handle_write_txn_markers, writer=services.transactions.writer
+        ),
+        ApiKey.DESCRIBE_TRANSACTIONS: partial(
+            handle_describe_transactions, transactions=coordinator
+        ),
+        ApiKey.LIST_TRANSACTIONS: partial(
+            handle_list_transactions, transactions=coordinator, clock=services.clock
+        ),
+    }
+
+
+def _partitions_of(services: Services, topic: str) -> int:
+    """How many there are, or will be once the topic is made."""
+    image = services.replicas.metadata.topic(topic)
+    if image is None:
+        return services.config[groups.OFFSETS_TOPIC_NUM_PARTITIONS]
+    return len(image.partitions)

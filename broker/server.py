@@ -259,6 +259,7 @@ class Server:
         await controller.start(broker, self.clock.now_ms())
         self._jobs.start(self._log_jobs.periodic_jobs())
         self.log_cleaning.start(self.scheduler)
+        self.services.transactions.sender.open()
         self.services.moves.resume()
 
     async def _serve_metrics(self) -> None:

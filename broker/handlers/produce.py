@@ -1,13 +1,14 @@
 """Produce (0): append record batches.
 
 Codes in the order in which they are looked for: 100 unknown topic id, 3 unknown partition, 87/2/76
-shape of the batch, 53/49 transactional, 21 acks, 17 internal topic, then the partition's: 6 leader,
-19 in-sync set, 10/2/32/87/… log. A small request is worked off in this call; one of more than a
-megabyte, of hundreds of partitions, or with a batch that unfolds to a lot, in a task that yields
-between partitions. v7 zstd, v8 record errors and texts, v10 the current leader, v13 topics by id.
+shape of the batch, 53/49/47/48/51/120 transactional, 21 acks, 17 internal topic, then the
+partition's: 6 leader, 19 in-sync set, 10/2/32/87/… log. A small request is worked off in this call;
+one of more than a megabyte, of hundreds of partitions, or with a batch that unfolds to a lot, in a
+task that yields between partitions. v7 zstd, v8 record errors and texts, v10 the current leader,
+v11 knows TRANSACTION_ABORTABLE, v12 has its partitions join the transaction, v13 topics by id.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from struct import Struct
 from typing import Final
 
@@ -19,6 +20,8 @@ from broker.context import (
     Reply,
     RequestContext,
 )
+from broker.coordinator.transaction.asking import TransactionQuestions
+from broker.handlers.transactional_produce import TransactionalBatches
 from broker.replication.delayed_produce import DelayedProduce, PendingAppend
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import EXPECTED_APPEND_ERRORS, ReplicaManager
@@ -45,8 +48,9 @@ from protocol.messages.produce import (
 )
 from protocol.model import NO_OFFSET, TopicPartition
 from runtime.blocking import FewAtOnce, Workers
-from storage.log.results import AppendResult, InvalidRecords
+from storage.log.results import AppendResult, InvalidRecords, Origin
 from storage.log.validator import NeedsWorker
+from storage.producer.verification import NO_TERMS, TransactionTerms
 
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
 FIRST_VERSION_WITH_ZSTD: Final = 7
@@ -62,6 +66,7 @@ _BATCH_HEADER: Final = 61
 _TRANSACTIONAL: Final = 0x10
 _ZSTD: Final = 4
 _NONE: Final = ErrorCode.NONE
+_CLIENT: Final = Origin.CLIENT
 _VALID_ACKS: Final = (-1, 0, 1)
 
 # What is to be appended where, and the answer to fill in.
@@ -74,9 +79,10 @@ def handle_produce(
     *,
     replicas: ReplicaManager,
     workers: Workers | FewAtOnce,
+    questions: TransactionQuestions,
 ) -> HandlerResult:
     """Append each batch; the answer waits for acknowledgement by replicas and disk where asked."""
-    production = _Production(context, request, replicas)
+    production = _Production(context, request, replicas, questions)
     count = 0
     for topic in request.topic_data:
         count += len(topic.partition_data)
@@ -84,6 +90,12 @@ def handle_produce(
         _keep_records(request)
         return production.in_turns(workers)
     nbytes = production.collect()
+    if production.is_transactional:
+        waiting = production.ask()
+        if waiting is not None:
+            production.entries = _kept(production.entries)
+            return production.once_told(waiting, workers)
+    production.refuse_acks()
     entries = production.entries
     if nbytes > WORK_PER_TURN_BYTES:
         return production.work_off(entries, workers)
@@ -92,9 +104,7 @@ def handle_produce(
         try:
             append(entry)
         except NeedsWorker:
-            # The frame is gone once this call returns, what is left of it has to be kept.
-            kept = [(answer, tp, memoryview(bytearray(r))) for answer, tp, r in entries[position:]]
-            return production.work_off(kept, workers)
+            return production.work_off(_kept(entries[position:]), workers)
     return production.reply()
 
 
@@ -104,22 +114,30 @@ class _Production:
     __slots__ = (
         "_context",
         "_pending",
+        "_questions",
         "_replicas",
         "_request",
         "_response",
-        "_transactional",
+        "_terms",
         "entries",
+        "is_transactional",
     )
 
     def __init__(
-        self, context: RequestContext, request: ProduceRequest, replicas: ReplicaManager
+        self,
+        context: RequestContext,
+        request: ProduceRequest,
+        replicas: ReplicaManager,
+        questions: TransactionQuestions,
     ) -> None:
         self._context = context
         self._request = request
         self._replicas = replicas
         self._response = ProduceResponse()
         self._pending: list[tuple[PartitionProduceResponse, PendingAppend]] = []
-        self._transactional = False
+        self._questions = questions
+        self._terms: Mapping[TopicPartition, TransactionTerms] = {}
+        self.is_transactional = False
         self.entries: list[Entry] = []
 
     def collect(self) -> int:
@@ -127,7 +145,6 @@ class _Production:
         nbytes = 0
         for topic in self._request.topic_data:
             nbytes += self._take_in(topic.partition_data, *self._open_topic(topic))
-        self._refuse_wholes()
         return nbytes
 
     async def in_turns(self, workers: Workers | FewAtOnce) -> Reply:
@@ -137,7 +154,17 @@ class _Production:
             for some in sliced(topic.partition_data, PARTITIONS_PER_TURN):
                 self._take_in(some, name, answers)
                 await NextTurn()
-        self._refuse_wholes()
+        if self.is_transactional:
+            waiting = self.ask()
+            if waiting is not None:
+                await reply_of(waiting)
+        self.refuse_acks()
+        return await self.work_off(self.entries, workers)
+
+    async def once_told(self, waiting: Parked, workers: Workers | FewAtOnce) -> Reply:
+        """All that is left of the request once the coordinator has answered."""
+        await reply_of(waiting)
+        self.refuse_acks()
         return await self.work_off(self.entries, workers)
 
     def _open_topic(
@@ -183,15 +210,57 @@ class _Production:
             if records is not None and not code:
                 nbytes += len(records)
                 entries.append((answer, topic_partition, records))
-            elif code is ErrorCode.INVALID_PRODUCER_ID_MAPPING:
-                self._transactional = True
+                if records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL:
+                    self.is_transactional = True
         return nbytes
 
-    def _refuse_wholes(self) -> None:
-        """Refuse everything where the request as such cannot be."""
-        if self._transactional and self._request.transactional_id is None:
+    def ask(self) -> Parked | None:
+        """Ask whether the transactional batches may be appended; None if that is known at once."""
+        transactional_id = self._request.transactional_id
+        if transactional_id is None:
             self._refuse_request(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-        elif self._request.acks not in _VALID_ACKS:
+            return None
+        batches = TransactionalBatches(
+            [(tp, records) for _, tp, records in self.entries if _is_transactional(records)],
+            self._context.header.api_version,
+            self._replicas,
+            self._questions,
+        )
+        try:
+            waiting = batches.ask(transactional_id)
+        except KafkaError as error:
+            self._refuse_request(error.code)
+            return None
+        self._terms = batches.terms
+        if waiting is None:
+            self._refuse_some(batches.refused)
+            return None
+        told = Parked()
+
+        def tell(_: object) -> None:
+            self._refuse_some(batches.refused)
+            told.complete(None)
+
+        waiting.attach(tell)
+        return told
+
+    def _refuse_some(self, refused: Mapping[TopicPartition, KafkaError]) -> None:
+        """Refuse the transactional batches of these partitions."""
+        if not refused:
+            return
+        left = []
+        for entry in self.entries:
+            answer, topic_partition, records = entry
+            error = refused.get(topic_partition) if _is_transactional(records) else None
+            if error is None:
+                left.append(entry)
+            else:
+                answer.error_code, answer.error_message = error.code, error.message
+        self.entries = left
+
+    def refuse_acks(self) -> None:
+        """Refuse everything where the wanted acknowledgement is none."""
+        if self._request.acks not in _VALID_ACKS:
             self._refuse_all(ErrorCode.INVALID_REQUIRED_ACKS)
 
     def _refuse_request(self, code: ErrorCode) -> None:
@@ -211,7 +280,13 @@ class _Production:
         partition: Partition | None = None
         try:
             partition = self._leader(topic_partition)
-            result = self._replicas.append(partition, records, self._request.acks)
+            result = self._replicas.append(
+                partition,
+                records,
+                self._request.acks,
+                _CLIENT,
+                self._terms.get(topic_partition, NO_TERMS),
+            )
         except KafkaError as error:
             self._refused(answer, partition, error)
         else:
@@ -244,7 +319,8 @@ class _Production:
             prepared = await workers.run(prepare)
             # Everything may have changed meanwhile: the role, the in-sync set, the partition.
             partition = self._leader(topic_partition)
-            result = self._replicas.append_prepared(partition, prepared, self._request.acks)
+            terms = self._terms.get(topic_partition, NO_TERMS)
+            result = self._replicas.append_prepared(partition, prepared, self._request.acks, terms)
         except KafkaError as error:
             self._refused(answer, partition, error)
         else:
@@ -367,10 +443,16 @@ def batch_refusal(records: memoryview | None, version: int) -> ErrorCode:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if end != size and _holds_batch(records[end:]):
         return ErrorCode.INVALID_RECORD
-    if attributes & _TRANSACTIONAL:
-        # No transactional id is known to this broker, so none owns the batch's producer id.
-        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     return _NONE
+
+
+def _is_transactional(records: memoryview) -> bool:
+    return bool(records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL)
+
+
+def _kept(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries with their bytes taken out of the frame, which is gone after the handler."""
+    return [(answer, tp, memoryview(bytearray(records))) for answer, tp, records in entries]
 
 
 def _holds_batch(rest: memoryview) -> bool:

@@ -23,31 +23,39 @@ PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = AREA.integer(
     status=HONOURED,
 )
 TRANSACTION_MAX_TIMEOUT_MS = AREA.integer(
-    "transaction.max.timeout.ms", 900000, "The longest a transaction may stay open.", low=1
+    "transaction.max.timeout.ms",
+    900000,
+    "The longest a transaction may stay open.",
+    low=1,
+    status=HONOURED,
 )
 TRANSACTIONAL_ID_EXPIRATION_MS = AREA.integer(
     "transactional.id.expiration.ms",
     604800000,
     "How long an idle transactional id is remembered.",
     low=1,
+    status=HONOURED,
 )
 TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS = AREA.integer(
     "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     10000,
     "How often overdue transactions are looked for.",
     low=1,
+    status=HONOURED,
 )
 TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS = AREA.integer(
     "transaction.remove.expired.transaction.cleanup.interval.ms",
     3600000,
     "How often idle transactional ids are looked for.",
     low=1,
+    status=HONOURED,
 )
 TRANSACTION_PARTITION_VERIFICATION_ENABLE = AREA.boolean(
     "transaction.partition.verification.enable",
     True,
     "Whether a transactional append asks if its partition belongs to the transaction.",
     dynamic=CLUSTER_WIDE,
+    status=HONOURED,
 )
 TRANSACTION_TWO_PHASE_COMMIT_ENABLE = AREA.boolean(
     "transaction.two.phase.commit.enable",
@@ -67,7 +75,11 @@ TRANSACTION_STATE_LOG_MIN_ISR = AREA.integer(
     low=1,
 )
 TRANSACTION_STATE_LOG_NUM_PARTITIONS = AREA.integer(
-    "transaction.state.log.num.partitions", 50, "The partitions of the transaction topic.", low=1
+    "transaction.state.log.num.partitions",
+    50,
+    "The partitions of the transaction topic.",
+    low=1,
+    status=HONOURED,
 )
 TRANSACTION_STATE_LOG_REPLICATION_FACTOR = AREA.short(
     "transaction.state.log.replication.factor", 3, "The replicas of the transaction topic.", low=1
@@ -77,15 +89,21 @@ TRANSACTION_STATE_LOG_SEGMENT_BYTES = AREA.integer(
     104857600,
     "The file size of the transaction topic.",
     low=1,
+    status=HONOURED,
 )
-AREA.integer(
+ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS = AREA.integer(
     "add.partitions.to.txn.retry.backoff.ms",
     20,
     "The pause before the broker asks about a partition again.",
     low=1,
+    status=HONOURED,
 )
-AREA.integer(
-    "add.partitions.to.txn.retry.backoff.max.ms", 100, "How long the broker goes on asking.", low=0
+ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MAX_MS = AREA.integer(
+    "add.partitions.to.txn.retry.backoff.max.ms",
+    100,
+    "How long the broker goes on asking.",
+    low=0,
+    status=HONOURED,
 )
 QUOTA_WINDOW_NUM = AREA.integer(
     "quota.window.num", 11, "How many windows client rates are measured over.", low=1
