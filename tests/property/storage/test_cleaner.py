@@ -9,13 +9,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from protocol.records.batch import RecordBatch
 from storage.audit import audit_log_dir
+from storage.cleaner.selection import NEVER_CLEANED
 from storage.log.results import ReadBound
 from tests.support.cleaning import COMPACTED, CleaningHarness
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR
 
 KEYS = st.sampled_from([b"a", b"b", b"c", b"dd", b""])
-VALUES = st.one_of(st.none(), st.sampled_from([b"1", b"22", b"x" * 90]))
+VALUES = st.one_of(st.none(), st.sampled_from([b"1", b"22", b"x" * 60]))
 PAIRS = st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=4)
 PRODUCERS = st.sampled_from([1, 2])
 
@@ -96,7 +97,8 @@ class CompactedLog(RuleBasedStateMachine):
             self.disk.restart()
         self.harness = self._loaded()
         assert self._sequences() == sequences
-        assert self.harness.log.first_dirty_offset == first_dirty
+        # Unknown where the checkpoint files are not believed: a log newer than all of them.
+        assert self.harness.log.first_dirty_offset in (first_dirty, NEVER_CLEANED)
 
     @rule(seed=st.integers(0, 1 << 16))
     def lose_power_after_a_flush(self, seed: int) -> None:
