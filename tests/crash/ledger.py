@@ -33,6 +33,16 @@ class Written(NamedTuple):
     commit: bool | None = None
     leader_epoch: int = 0
 
+    @property
+    def width(self) -> int:
+        """How many offsets it spans, records that compaction took included."""
+        return self.next_offset - self.offset
+
+
+def key_of(value: bytes) -> bytes:
+    """The key of a value on a compacted topic: one of a few, so that many are overwritten."""
+    return b"key %d" % (int(value.partition(b"-")[0]) % 4)
+
 
 def written(batch: RecordBatch) -> Written:
     """A batch read back, as the ledger has it."""
@@ -54,8 +64,9 @@ def written(batch: RecordBatch) -> Written:
 class Ledger:
     """See the module. One for each life of a topic's name."""
 
-    def __init__(self, topic_id: bytes) -> None:
+    def __init__(self, topic_id: bytes, *, compacted: bool = False) -> None:
         self.topic_id = topic_id
+        self.compacted = compacted
         self.batches: list[Written] = []
         self.end = 0
         self.under_way: Written | None = None
@@ -134,7 +145,7 @@ class Ledger:
         """What this producer sends next."""
         for batch in reversed(self.batches):
             if (batch.producer_id, batch.epoch) == (producer_id, epoch) and batch.commit is None:
-                return batch.sequence + len(batch.values)
+                return batch.sequence + batch.width
         return 0
 
     def is_open(self, producer_id: int) -> bool:
@@ -156,6 +167,9 @@ class Ledger:
         if self.uncertain:
             self.check_after_power_cut(found, start, believed=believed)
             return
+        if self.compacted:
+            self._check_latest(found, self.end)
+            return
         expected = [batch for batch in self.batches if batch.next_offset > start]
         self._check_start(start, believed)
         if self.cut_to is not None:
@@ -172,6 +186,9 @@ class Ledger:
         self, found: Sequence[Written], start: int, *, believed: bool = True
     ) -> None:
         """Everything promised is there, and nothing that never was; no offset is missing."""
+        if self.compacted:
+            self._check_latest(found, self.promised_end)
+            return
         self._check_start(start, believed)
         for batch in found:
             assert batch in self.ever, f"{batch} was never written, or is long overwritten"
@@ -181,6 +198,23 @@ class Ledger:
         for batch in self.batches:
             if start < batch.next_offset <= self.promised_end:
                 assert batch in held, f"{batch} was promised, up to {self.promised_end}"
+
+    def _check_latest(self, found: Sequence[Written], promised_end: int) -> None:
+        """The latest value of each key below an offset is there, or a later one."""
+        ever = {value for batch in self.ever for value in batch.values}
+        values = [value for batch in found for value in batch.values]
+        assert set(values) <= ever, f"{set(values) - ever} were never written"
+        assert len(set(values)) == len(values), f"something is there twice: {values}"
+        order = {value: at for at, value in enumerate(self._values(self.end + 1))}
+        latest = {key_of(value): order.get(value, len(order)) for value in values if value}
+        for value in self._values(promised_end):
+            at = latest.get(key_of(value), -1)
+            assert at >= order[value], f"{value!r} and all that follows of its key are gone"
+
+    def _values(self, end_offset: int) -> list[bytes]:
+        """Every value below an offset, in its order."""
+        batches = [batch for batch in self.batches if batch.next_offset <= end_offset]
+        return [value for batch in batches for value in batch.values if value]
 
     def _check_start(self, start: int, believed: bool) -> None:
         least = self.kept_start if believed else 0

@@ -6,6 +6,7 @@ from tests.crash.machine import Setup
 from tests.crash.steps import (
     Append,
     Checkpoint,
+    Clean,
     Close,
     Create,
     CutPower,
@@ -236,6 +237,29 @@ PREALLOCATED = Life(
     ],
 )
 
+COMPACTED = Life(
+    "compacted",
+    Setup({"orders": SMALL._replace(compact=True, delete=False, min_cleanable_dirty_ratio=0.0)}),
+    [
+        Create(),
+        *[Append(producer=5 + turn % 2, records=2) for turn in range(9)],
+        Clean(),
+        *[Append(producer=5) for _ in range(3)],
+        Clean(),
+        Kill(),
+        *[Append(producer=6) for _ in range(4)],
+        Flush(),
+        Clean(),
+        CutPower(1),
+        Append(producer=5),
+        Clean(),
+        Close(),
+        *[Append(producer=5) for _ in range(4)],
+        Clean(),
+        Close(),
+    ],
+)
+
 IDLE = Life(
     "idle",
     Setup({"orders": SMALL, "never": SYNCED}, log_dirs=("/data", "/more")),
@@ -253,5 +277,6 @@ LIVES = {
         GROUP_COMMIT,
         TOPICS,
         PREALLOCATED,
+        COMPACTED,
     )
 }

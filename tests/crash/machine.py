@@ -15,6 +15,8 @@ from config.topic_config import LogConfig
 from protocol.errors import KafkaError
 from protocol.model import TopicPartition
 from protocol.records.batch import iterate_batches
+from storage.cleaner.log_cleaner import CleanerSettings, LogCleaner
+from storage.cleaner.running import InLineRunner
 from storage.errors import StorageError
 from storage.jobs import Job, Work
 from storage.log.partition_log import PartitionLog
@@ -29,6 +31,17 @@ from tests.support.log_harness import START_MS, environment, every
 
 ONE_BOOT = 1 << 32
 """Unique names a boot may use before they run into those of the next one."""
+
+
+CLEANING = CleanerSettings(
+    enabled=True,
+    threads=lambda: 1,
+    dedupe_buffer_bytes=lambda: 1 << 16,
+    load_factor=lambda: 0.9,
+    io_buffer_bytes=lambda: 1 << 16,
+    io_max_bytes_per_second=lambda: float("inf"),
+    backoff_ms=lambda: 0,
+)
 
 
 class Setup(NamedTuple):
@@ -57,6 +70,7 @@ class Machine:
         self.unserved: list[UnservedDirectory] = []
         self.manager: LogManager
         self.jobs: LogJobs
+        self.cleaner: LogCleaner
 
     def successor(self, disk: FaultDisk) -> "Machine":
         """A machine with the same metadata and nothing written down, not booted yet."""
@@ -64,7 +78,7 @@ class Machine:
         other.now_ms, other.epoch, other.boots = self.now_ms, self.epoch, self.boots + 1000
         other.count = self.count
         other.topic_ids = dict(self.topic_ids)
-        other.ledgers = {one: Ledger(topic_id) for one, topic_id in self.topic_ids.items()}
+        other.ledgers = {one: other.ledger(one) for one in self.topic_ids}
         return other
 
     @property
@@ -87,6 +101,9 @@ class Machine:
         )
         self.unserved = report.unserved
         self.jobs = LogJobs(self.manager, every())
+        self.cleaner = LogCleaner(
+            self.manager, CLEANING, InLineRunner(self.disk), self.jobs.plan_cleaner_offsets
+        )
         for partition in self.topic_ids:
             try:
                 self.make(partition)
@@ -120,6 +137,11 @@ class Machine:
         self.manager.fail_dir(error.directory)
 
     # Logs.
+
+    def ledger(self, partition: TopicPartition) -> Ledger:
+        """An empty ledger for the log that metadata names now."""
+        compacted = self.setup.topics[partition.topic].compact
+        return Ledger(self.topic_ids[partition], compacted=compacted)
 
     def make(self, partition: TopicPartition) -> None:
         """Have the log of a partition that metadata names."""
@@ -168,7 +190,7 @@ class Machine:
 
     def do(self, work: Work) -> None:
         """Work and commit; a directory that fails is offline after."""
-        if self.manager.directories[work.log_dir].offline:
+        if work.log_dir and self.manager.directories[work.log_dir].offline:
             return
         try:
             work.work()

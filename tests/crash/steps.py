@@ -13,10 +13,11 @@ from protocol.model import TopicPartition
 from protocol.records.builder import build_batch
 from protocol.records.control import EndTransactionMarker, build_end_transaction_marker
 from protocol.records.record import Record
+from storage.jobs import Job
 from storage.log.partition_log import PartitionLog
 from storage.log.results import Origin
 from storage.log.truncation import doubt_from
-from tests.crash.ledger import Ledger, Written
+from tests.crash.ledger import Ledger, Written, key_of
 from tests.crash.machine import Machine
 
 
@@ -51,7 +52,7 @@ class Create(NamedTuple):
             return
         machine.count += 1
         machine.topic_ids[partition] = machine.count.to_bytes(16, "big")
-        machine.ledgers[partition] = Ledger(machine.topic_ids[partition])
+        machine.ledgers[partition] = machine.ledger(partition)
         try:
             machine.make(partition)
         except KafkaError:
@@ -113,8 +114,12 @@ class Append(NamedTuple):
                 machine.epoch,
             )
         )
+        keys = [key_of(value) if ledger.compacted else None for value in values]
         data = build_batch(
-            [Record(0, machine.now_ms, None, value, []) for value in values],
+            [
+                Record(0, machine.now_ms, key, value, [])
+                for key, value in zip(keys, values, strict=True)
+            ],
             producer_id=self.producer,
             producer_epoch=epoch,
             base_sequence=sequence,
@@ -144,7 +149,7 @@ class Repeat(NamedTuple):
             for batch in ledger.batches
             if batch.producer_id == self.producer and batch.commit is None
         ]
-        if not own or own[-1].next_offset <= log.log_start_offset:
+        if not own or own[-1].next_offset <= log.log_start_offset or ledger.compacted:
             return
         last = own[-1]
         data = build_batch(
@@ -249,6 +254,13 @@ class Retain(NamedTuple):
             _, jobs = log.delete_old_segments(machine.now_ms)
             ledger.start = log.log_start_offset
             machine.run(jobs)
+
+
+class Clean(NamedTuple):
+    """The cleaner looks for the filthiest log, and cleans it to the end."""
+
+    def do(self, machine: Machine) -> None:
+        machine.run([Job(job.name, 0, job.plan) for job in machine.cleaner.periodic_jobs()])
 
 
 class DeleteRecords(NamedTuple):

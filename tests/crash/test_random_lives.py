@@ -19,6 +19,7 @@ from tests.crash.machine import Setup
 from tests.crash.steps import (
     Append,
     Checkpoint,
+    Clean,
     Close,
     Create,
     CutPower,
@@ -52,7 +53,7 @@ others = st.one_of(
     st.builds(End, partitions, producers, st.booleans()),
     st.builds(Repeat, partitions, producers),
     st.builds(Flush, partitions, st.booleans()),
-    st.sampled_from([Finish(), Rest(), Checkpoint(), Elect(), Retain()]),
+    st.sampled_from([Finish(), Rest(), Checkpoint(), Elect(), Retain(), Clean()]),
     st.builds(DeleteRecords, partitions, st.integers(0, 6)),
     st.builds(Truncate, partitions, st.integers(1, 15)),
     st.builds(Create, partitions),
@@ -64,7 +65,8 @@ others = st.one_of(
 step_lists: st.SearchStrategy[list[Step]] = st.lists(
     st.one_of(appends, appends, others), min_size=4, max_size=25
 )
-configs = st.sampled_from([SMALL, SYNCED, SMALL._replace(preallocate=True)])
+KEYED = SMALL._replace(compact=True, delete=False, min_cleanable_dirty_ratio=0.0)
+configs = st.sampled_from([SMALL, SYNCED, SMALL._replace(preallocate=True), KEYED])
 
 
 def life_of(first: LogConfig, second: LogConfig, lazy: bool, steps: list[Step]) -> Life:
