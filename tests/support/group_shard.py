@@ -1,4 +1,4 @@
-"""A shard of groups on a table: commands run, records applied, time moved by hand, all written down.
+"""A shard of groups on a table: commands run, records applied, time moved by hand.
 
 groups = GroupTable()
 a = groups.join("A")            a member asks to join; `groups.trace` says what everybody was told
@@ -93,9 +93,9 @@ class Answer:
 
 def told(reply: object) -> str:
     """An answer in a few words."""
-    if isinstance(reply, JoinGroupResponse | SyncGroupResponse | HeartbeatResponse):
-        if reply.error_code:
-            return ErrorCode(reply.error_code).name
+    code = getattr(reply, "error_code", 0)
+    if code:
+        return ErrorCode(code).name
     if isinstance(reply, JoinGroupResponse):
         words = f"generation {reply.generation_id} of {reply.protocol_name}"
         words += f", led by {short(reply.leader)}"
