@@ -27,7 +27,6 @@ from broker.coordinator.transaction.markers import MarkerSender
 from broker.coordinator.transaction.shard import ShardSettings, TransactionShard
 from broker.dispatch import Dispatcher
 from broker.entropy import SystemEntropy
-from broker.features import FEATURES, TRANSACTION_VERSION
 from broker.handler_table import Services, Transactions, make_handlers
 from broker.jobs import JobRunner
 from broker.live_settings import LiveSettings
@@ -42,6 +41,7 @@ from broker.request_metrics import RequestMetricsRegistry
 from cluster.controller.auto_creation import AutoCreation, consumer_offsets, transaction_state
 from cluster.controller.controller import Controller
 from cluster.controller.topics import NewTopic, TopicPolicy
+from cluster.features import TRANSACTION_VERSION
 from cluster.metadata_cache import MetadataCache
 from cluster.producer_ids import ProducerIdBlocks
 from cluster.store.embedded import EmbeddedStore
@@ -265,7 +265,7 @@ def make_transactions(base: Base, replicas: ReplicaManager, services: Services) 
         config.live(transactions.TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS),
         config.live(transactions.TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS),
         config.live(transactions.TRANSACTIONAL_ID_EXPIRATION_MS),
-        FEATURES.finalized[TRANSACTION_VERSION],
+        lambda: replicas.metadata.features.level(TRANSACTION_VERSION),
     )
     runtime = CoordinatorRuntime(
         TRANSACTION_STATE_TOPIC,

@@ -10,7 +10,6 @@ from broker.coordinator.transaction.coordinator import TransactionCoordinator
 from broker.coordinator.transaction.marker_writing import MarkerWriter
 from broker.coordinator.transaction.markers import MarkerSender
 from broker.dispatch import Handler
-from broker.features import FEATURES
 from broker.handlers.add_offsets_to_txn import handle_add_offsets_to_txn
 from broker.handlers.add_partitions_to_txn import handle_add_partitions_to_txn
 from broker.handlers.alter_configs import handle_alter_configs
@@ -47,6 +46,8 @@ from broker.handlers.offset_for_leader_epoch import handle_offset_for_leader_epo
 from broker.handlers.produce import handle_produce
 from broker.handlers.sync_group import handle_sync_group
 from broker.handlers.topic_answers import TopicAnswers
+from broker.handlers.txn_offset_commit import handle_txn_offset_commit
+from broker.handlers.update_features import handle_update_features
 from broker.handlers.write_txn_markers import handle_write_txn_markers
 from broker.log_dir_moves import LogDirMoves
 from broker.loggers import PythonLoggers
@@ -107,12 +108,15 @@ def make_handlers(services: Services) -> Mapping[ApiKey, Handler]:
     handlers: dict[ApiKey, Any] = {
         **_data_handlers(services),
         **_admin_handlers(services),
+        **_cluster_handlers(services),
         **_group_handlers(services),
         **_transaction_handlers(services),
     }
     keys = [*handlers, ApiKey.API_VERSIONS]
     handlers[ApiKey.API_VERSIONS] = partial(
-        handle_api_versions, api_versions=advertised(keys), features=FEATURES
+        handle_api_versions,
+        api_versions=advertised(keys),
+        features=lambda: services.replicas.metadata.features,
     )
     return handlers
 
@@ -192,6 +196,13 @@ def _admin_handlers(services: Services) -> dict[ApiKey, Any]:
     }
 
 
+def _cluster_handlers(services: Services) -> dict[ApiKey, Any]:
+    controller = services.controller
+    return {
+        ApiKey.UPDATE_FEATURES: partial(handle_update_features, controller=controller),
+    }
+
+
 def _group_handlers(services: Services) -> dict[ApiKey, Any]:
     groups, metadata = services.groups, services.replicas.metadata
     return {
@@ -225,6 +236,12 @@ def _transaction_handlers(services: Services) -> dict[ApiKey, Any]:
             handle_add_offsets_to_txn,
             transactions=coordinator,
             offsets_partitions=lambda: _partitions_of(services, CONSUMER_OFFSETS_TOPIC),
+        ),
+        ApiKey.TXN_OFFSET_COMMIT: partial(
+            handle_txn_offset_commit,
+            groups=services.groups,
+            replicas=services.replicas,
+            questions=services.transactions.questions,
         ),
         ApiKey.END_TXN: partial(handle_end_txn, transactions=coordinator),
         ApiKey.WRITE_TXN_MARKERS: partial(

@@ -16,6 +16,7 @@ from cluster.controller.messages import (
     MetadataUpdate,
     PartitionMetadata,
 )
+from cluster.features import NO_FEATURES, Features
 from protocol.model import ZERO_TOPIC_ID, TopicPartition
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
@@ -63,6 +64,8 @@ class MetadataCache:
         self.version = 0
         self.brokers_version = 0
         self.brokers: dict[int, LiveBroker] = {}
+        self.features: Features = NO_FEATURES
+        """The levels the cluster works at; the controller puts others in their place."""
         self._topics: dict[str, TopicImage] = {}
         self._names: dict[bytes, str] = {}
         self._overrides: dict[str, Mapping[str, str]] = {}

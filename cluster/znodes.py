@@ -11,6 +11,7 @@ Null data is not empty data. Source: ZkData, KafkaZkClient and AdminZkClient of 
     /controller, /controller_epoch                 who is controller (ephemeral), decimal text
     /latest_producer_id_block                      {"version":1,"broker":1,"block_start":"0",…}
     /cluster/id                                    {"version":"1","id":"…22 characters…"}
+    /feature                                       {"features":{"group.version":{…}},…}
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,7 @@ DELETE_TOPICS = "/admin/delete_topics"
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 CLUSTER_ID = "/cluster/id"
+FEATURE = "/feature"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 DEFAULT_ENTITY = "<default>"
 
@@ -184,6 +186,18 @@ def encode_cluster_id(cluster_id: str) -> bytes:
 def decode_cluster_id(data: bytes | None) -> str:
     """The cluster's id."""
     return str(_decode(data)["id"])
+
+
+def encode_features(levels: Mapping[str, int]) -> bytes:
+    """Data of /feature: the finalized levels; its data version is their epoch."""
+    features = {name: {"max_version_level": level} for name, level in levels.items()}
+    return _encode({"features": features, "version": 2, "status": 1})
+
+
+def decode_features(data: bytes | None) -> dict[str, int]:
+    """The finalized levels."""
+    features = _decode(data).get("features", {})
+    return {name: levels["max_version_level"] for name, levels in features.items()}
 
 
 def encode_controller(broker_id: int, now_ms: int) -> bytes:

@@ -6,10 +6,10 @@ answer otherwise (KAFKA-17011). No features at all means an epoch of -1: nothing
 Source: KIP-511, KIP-584; Kafka 4.3 `ApiVersionsResponse`, `ApiVersionsRequest.isValid`.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
 from broker.context import RequestContext
+from cluster.features import Features
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import (
@@ -23,24 +23,6 @@ from protocol.schema.message import served_versions
 
 FIRST_VERSION_WITH_NAME = 3
 FIRST_VERSION_WITH_ZERO_FEATURES = 4
-
-
-class FeatureRange(NamedTuple):
-    """Levels of a feature, both ends included."""
-
-    lowest: int
-    highest: int
-
-
-class Features(NamedTuple):
-    """What the cluster can do: supported levels, finalized ones, and the epoch of the latter."""
-
-    supported: dict[str, FeatureRange]
-    finalized: dict[str, int]
-    epoch: int
-
-
-NO_FEATURES = Features({}, {}, -1)
 
 
 def advertised(api_keys: Iterable[ApiKey]) -> list[ApiVersion]:
@@ -59,7 +41,7 @@ def handle_api_versions(
     request: ApiVersionsRequest,
     *,
     api_versions: list[ApiVersion],
-    features: Features,
+    features: Callable[[], Features],
 ) -> ApiVersionsResponse:
     """Tell versions and features, and remember which client asked."""
     version = context.api_version
@@ -70,17 +52,18 @@ def handle_api_versions(
         context.peer.client_software_name = name
         context.peer.client_software_version = software
     lowest = 0 if version >= FIRST_VERSION_WITH_ZERO_FEATURES else 1
+    supported, finalized, epoch = features()
     return ApiVersionsResponse(
         api_keys=api_versions,
         supported_features=[
             SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
-            for name, levels in features.supported.items()
+            for name, levels in supported.items()
             if levels.lowest >= lowest
         ],
-        finalized_features_epoch=features.epoch,
+        finalized_features_epoch=epoch,
         finalized_features=[
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-            for name, level in features.finalized.items()
+            for name, level in finalized.items()
             if level > 0
         ],
     )

@@ -16,10 +16,12 @@ from cluster import znodes
 from cluster.controller.context import ControllerContext
 from cluster.controller.deletions import DeletionResult, TopicReference
 from cluster.controller.event_queue import EventQueue
+from cluster.controller.feature_levels import features_of, finalize
 from cluster.controller.messages import LiveBroker, ReplicaDoors
 from cluster.controller.term import Term
 from cluster.controller.topic_changes import TopicChanges
 from cluster.controller.topics import Growth, NewTopic, TopicPolicy, TopicResult
+from cluster.features import FeatureUpdate
 from cluster.membership import register_and_lead
 from cluster.metadata_cache import MetadataCache
 from cluster.store.port import Create, MetadataStore, Set
@@ -99,6 +101,7 @@ class Controller:
         topic_nodes = await self._store.subtree(znodes.TOPICS)
         config_nodes = await self._store.subtree(znodes.CONFIG)
         marked = await self._store.children(znodes.DELETE_TOPICS)
+        self._cache.features = features_of(await self._store.get(znodes.FEATURE))
         self._context.load(topic_nodes, config_nodes, marked)
         for name, config in self._context.configs["topics"].items():
             self._cache.set_topic_overrides(name, config)
@@ -141,6 +144,12 @@ class Controller:
         UNKNOWN_TOPIC_OR_PARTITION for a topic that does not exist.
         """
         await self._submit(lambda _: self._change_configs(entity_type, name, change))
+
+    async def update_features(
+        self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+    ) -> None:
+        """Finalize levels of features, all or none; INVALID_UPDATE_VERSION tells why not."""
+        await self._submit(lambda _: self._update_features(updates, validate_only=validate_only))
 
     async def replicas_went_offline(self, partitions: Collection[TopicPartition]) -> None:
         """Take leadership from this broker's replicas in a failed log directory."""
@@ -190,6 +199,13 @@ class Controller:
         if entity_type == "topics":
             self._cache.set_topic_overrides(name, config)
         self._config_changed(entity_type, name, config)
+
+    async def _update_features(
+        self, updates: Sequence[FeatureUpdate], *, validate_only: bool
+    ) -> None:
+        self._cache.features = await finalize(
+            self._active_term(), self._cache.features, updates, validate_only=validate_only
+        )
 
     async def _replicas_went_offline(self, partitions: Collection[TopicPartition]) -> None:
         if self._term is None:

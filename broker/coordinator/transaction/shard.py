@@ -46,15 +46,15 @@ class EndingTransactions(Protocol):
 class ShardSettings(NamedTuple):
     """What shards are given from outside, values that may change among it.
 
-    `next_producer_id()` is never used twice, None while there is none at hand; `server_version` is
-    the cluster's transaction.version.
+    `next_producer_id()` is never used twice, None while there is none at hand; `server_version`
+    answers the cluster's transaction.version.
     """
 
     next_producer_id: Callable[[], int | None]
     timeout_interval_ms: Callable[[], int]
     expiry_interval_ms: Callable[[], int]
     expiration_ms: Callable[[], int]
-    server_version: int
+    server_version: Callable[[], int]
 
 
 class TransactionShard:
@@ -301,7 +301,7 @@ class TransactionShard:
     # Transitions.
 
     def _fenced(self, before: Transaction, now_ms: int) -> Transaction:
-        version = self._settings.server_version
+        version = self._settings.server_version()
         rotates = version >= metadata.TRANSACTIONS_V2 and before.epoch_is_exhausted
         next_id = self._fresh_id() if rotates else NO_PRODUCER_ID
         return metadata.fenced(before, next_id, version, now_ms)
@@ -339,7 +339,7 @@ class TransactionShard:
             self._last_epochs[transactional_id] = last_epoch
 
     def _record(self, after: Transaction) -> CoordinatorRecord:
-        return metadata.record_of(after, 1 if self._settings.server_version else 0)
+        return metadata.record_of(after, 1 if self._settings.server_version() else 0)
 
     def _is_pending(self, transaction: Transaction) -> bool:
         return transaction.state in PREPARED or transaction.transactional_id in self._pending

@@ -4,14 +4,12 @@ import pytest
 
 from broker.context import Peer, RequestContext
 from broker.handlers.api_versions import (
-    NO_FEATURES,
-    FeatureRange,
-    Features,
     advertised,
     handle_api_versions,
     unknown_version_response,
     valid_software_text,
 )
+from cluster.features import NO_FEATURES, FeatureRange, Features
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.headers import RequestHeader
@@ -32,7 +30,7 @@ def ask(
     context = RequestContext(RequestHeader(18, version, 1, None, 10), peer, 0.0)
     request = ApiVersionsRequest(client_software_name=name, client_software_version=software)
     response = handle_api_versions(
-        context, request, api_versions=advertised([ApiKey.API_VERSIONS]), features=features
+        context, request, api_versions=advertised([ApiKey.API_VERSIONS]), features=lambda: features
     )
     response.encode(version)
     return response, peer
