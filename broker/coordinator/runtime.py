@@ -212,7 +212,7 @@ class CoordinatorRuntime(Generic[S]):
                 producer_epoch=writer.producer_epoch,
                 is_transactional=True,
             )
-        end_offset = self._append(held, batch)
+        end_offset = self._append(held, batch, outcome.terms)
         offset = end_offset - len(records)
         for record in outcome.records:
             held.shard.apply(record, offset, writer)

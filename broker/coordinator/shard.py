@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from protocol.errors import ErrorCode
+from storage.producer.verification import NO_TERMS, TransactionTerms
 
 
 class CoordinatorRecord(NamedTuple):
@@ -39,15 +40,23 @@ class Writer(NamedTuple):
     producer_epoch: int
 
 
+class PartOfTransaction(NamedTuple):
+    """On whose behalf records are written, and what was asked about that."""
+
+    writer: Writer
+    terms: TransactionTerms
+
+
 class Outcome:
     """What a command decided.
 
     `answers` are given when all records are safe, `timers` armed (deadline in ms) or cancelled
     (None) at once. `failed(code)` is called instead where the append was refused; what it returns
-    has no records. `writer` makes the records part of its transaction.
+    has no records. `writer` makes the records part of its transaction, `terms` are what was asked
+    about that.
     """
 
-    __slots__ = ("answers", "failed", "records", "timers", "writer")
+    __slots__ = ("answers", "failed", "records", "terms", "timers", "writer")
 
     def __init__(
         self,
@@ -56,12 +65,14 @@ class Outcome:
         *,
         timers: dict[Hashable, int | None] | None = None,
         writer: Writer | None = None,
+        terms: TransactionTerms = NO_TERMS,
         failed: "Callable[[ErrorCode], Outcome] | None" = None,
     ) -> None:
         self.records = list(records)
         self.answers = list(answers)
         self.timers = {} if timers is None else timers
         self.writer = writer
+        self.terms = terms
         self.failed = failed
 
 

@@ -15,7 +15,7 @@ from broker.coordinator.group.shard import GroupShard
 from broker.coordinator.group.turn import Caller
 from broker.coordinator.partition_of import partition_of
 from broker.coordinator.runtime import CoordinatorRuntime
-from broker.coordinator.shard import Outcome, Waiter
+from broker.coordinator.shard import Outcome, PartOfTransaction, Waiter
 from cluster.metadata_cache import MetadataCache
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.heartbeat import HeartbeatRequest
@@ -25,7 +25,7 @@ from protocol.messages.list_groups import ListedGroup
 from protocol.messages.offset_commit import OffsetCommitRequest
 from protocol.messages.offset_fetch import OffsetFetchRequestGroup
 from protocol.messages.sync_group import SyncGroupRequest
-from protocol.model import CONSUMER_OFFSETS_TOPIC
+from protocol.model import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 Command = Callable[[GroupShard, int], Outcome]
 
@@ -88,6 +88,27 @@ class GroupCoordinator:
             lambda shard, now: shard.commit(request, topics, caller, now),
             caller.waiter,
         )
+
+    def txn_offset_commit(
+        self,
+        request: OffsetCommitRequest,
+        topics: Sequence[TopicCommits],
+        part: PartOfTransaction,
+        waiter: Waiter,
+    ) -> None:
+        """Answered with the partitions of each topic."""
+        self._ask(
+            request.group_id,
+            lambda shard, now: shard.commit_in_transaction(request, topics, part, waiter, now),
+            waiter,
+        )
+
+    def partition_for(self, group_id: str) -> TopicPartition | None:
+        """Where a group lives; None while the topic does not exist."""
+        topic = self._metadata.topic(CONSUMER_OFFSETS_TOPIC)
+        if topic is None:
+            return None
+        return TopicPartition(CONSUMER_OFFSETS_TOPIC, partition_of(group_id, len(topic.partitions)))
 
     def offset_fetch(
         self,

@@ -103,6 +103,20 @@ class OffsetCommands:
                 ErrorCode.GROUP_ID_NOT_FOUND if is_known else ErrorCode.ILLEGAL_GENERATION
             )
 
+    def check_transactional(self, request: OffsetCommitRequest) -> None:
+        """Whether a transaction may hold offsets in this name (KIP-447); KafkaError."""
+        generation = request.generation_id_or_member_epoch
+        group = self._classic.groups.get(request.group_id)
+        if group is not None:
+            self._classic.check_commit(
+                group, request.member_id, generation, request.group_instance_id, None
+            )
+        elif generation >= 0:
+            is_simple = self._offsets.has_offsets(request.group_id)
+            raise KafkaError(
+                ErrorCode.UNKNOWN_MEMBER_ID if is_simple else ErrorCode.ILLEGAL_GENERATION
+            )
+
     def _sifted(
         self, partitions: Sequence[OffsetCommitRequestPartition]
     ) -> tuple[list[OffsetToCommit], list[OffsetCommitResponsePartition]]:

@@ -23,7 +23,7 @@ from broker.coordinator.group.offsets import OffsetStore
 from broker.coordinator.group.reports import Reports
 from broker.coordinator.group.settings import GroupMeters, GroupSettings
 from broker.coordinator.group.turn import Caller, TimerKey, Turn
-from broker.coordinator.shard import CoordinatorRecord, Outcome, Waiter, Writer
+from broker.coordinator.shard import CoordinatorRecord, Outcome, PartOfTransaction, Waiter, Writer
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.leave_group import LeaveGroupRequest
@@ -124,6 +124,20 @@ class GroupShard:
         turn = Turn(now_ms)
         self.commands.check_commit(request, caller.version, turn)
         return self.commands.commit(request, topics, caller.waiter, turn)
+
+    def commit_in_transaction(
+        self,
+        request: OffsetCommitRequest,
+        topics: Sequence[TopicCommits],
+        part: PartOfTransaction,
+        waiter: Waiter,
+        now_ms: int,
+    ) -> Outcome:
+        """TxnOffsetCommit: the offsets count once the writer's transaction commits."""
+        self.commands.check_transactional(request)
+        turn = Turn(now_ms)
+        turn.writer, turn.terms = part
+        return self.commands.commit(request, topics, waiter, turn)
 
     def fetch(
         self,

@@ -1,16 +1,15 @@
 """What the leader of a partition asks the coordinator before a transaction's first batch there.
 
-    Produce up to 11   is the partition part of the transaction?      (transactions v1, KIP-890)
-    Produce from 12    make it part of the transaction                (transactions v2)
-
-The coordinator's word is translated for the producer: what passes becomes NOT_ENOUGH_REPLICAS,
-which older producers retry without asking for metadata. For a producer of v2 the question is asked
-again for a moment while the end of its last transaction is still being written.
-Source: AddPartitionsToTxnManager.java, ReplicaManager.handleProduceAppend (4.3).
+    of v1   is the partition part of the transaction?      TRANSACTION_ABORTABLE, INVALID_TXN_STATE
+    of v2   make it part of the transaction                … asked again for a moment while the end
+                                                           of the last one is still being written
+Source: AddPartitionsToTxnManager.java, ReplicaManager.maybeSendPartitionsToTransactionVerification
+(4.3), KIP-890.
 """
 
+import enum
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from broker.coordinator.transaction.coordinator import TransactionCoordinator
 from broker.coordinator.transaction.metadata import TRANSACTIONS_V2
@@ -20,16 +19,14 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.model import TopicPartition
 from runtime.clock import Clock
 
-FIRST_PRODUCE_THAT_KNOWS_ABORTABLE: Final = 11
-FIRST_PRODUCE_OF_V2: Final = 12
-_PASSING: Final = frozenset(
-    {
-        ErrorCode.NETWORK_EXCEPTION,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.NOT_COORDINATOR,
-    }
-)
+
+class Manner(enum.Enum):
+    """How a client's transaction is asked about, which its request's version tells."""
+
+    OLD = 0
+    KNOWS_ABORTABLE = 1
+    JOINS = 2
+
 
 Refused = Mapping[TopicPartition, KafkaError]
 Told = Callable[[Refused], None]
@@ -60,75 +57,73 @@ class TransactionQuestions:
         self.clock = clock
         self.after = after
 
-    def is_asked(self, version: int) -> bool:
-        """Whether a Produce of this version has to be asked about."""
-        return version >= FIRST_PRODUCE_OF_V2 or self.settings.verifies()
+    def is_asked(self, manner: Manner) -> bool:
+        """Whether there is anything to ask."""
+        return manner is Manner.JOINS or self.settings.verifies()
 
     def ask(
-        self, producer: Producer, partitions: Sequence[TopicPartition], version: int, told: Told
+        self,
+        producer: Producer,
+        partitions: Sequence[TopicPartition],
+        manner: Manner,
+        told: Told,
+        *,
+        patiently: bool = False,
     ) -> None:
-        """Ask about partitions that a Produce of this version wants to open a transaction on."""
-        _Question(self, producer, partitions, version, told).put()
+        """Ask about partitions in which the producer wants to open a transaction.
+
+        Codes: those of the coordinator and its runtime, INVALID_PRODUCER_EPOCH for PRODUCER_FENCED,
+        TRANSACTION_ABORTABLE, in the old manner INVALID_TXN_STATE. `patiently` asks again while
+        they are CONCURRENT_TRANSACTIONS, for as long as is set.
+        """
+        until_ms = self.clock.now_ms() + self.settings.patience_ms() if patiently else None
+        _Question(self, producer, partitions, manner, told, until_ms).put()
 
 
 class _Question:
     """One question until it is answered."""
 
-    __slots__ = ("_asking", "_partitions", "_producer", "_told", "_until_ms", "_version")
+    __slots__ = ("_asking", "_manner", "_partitions", "_producer", "_told", "_until_ms")
 
     def __init__(
         self,
         asking: TransactionQuestions,
         producer: Producer,
         partitions: Sequence[TopicPartition],
-        version: int,
+        manner: Manner,
         told: Told,
+        until_ms: int | None,
     ) -> None:
         self._asking = asking
         self._producer = producer
         self._partitions = partitions
-        self._version = version
+        self._manner = manner
         self._told = told
-        self._until_ms = asking.clock.now_ms() + asking.settings.patience_ms()
+        self._until_ms = until_ms
 
     def put(self) -> None:
         coordinator = self._asking.coordinator
-        if self._version >= FIRST_PRODUCE_OF_V2:
+        if self._manner is Manner.JOINS:
             coordinator.add_partitions(self._producer, self._partitions, TRANSACTIONS_V2, self)
         else:
             coordinator.verify_partitions(self._producer, self._partitions, self)
 
     def answer(self, reply: object) -> None:
         absent = reply if isinstance(reply, list) else []
-        error = self._absent() if absent else None
-        self._told({} if error is None else dict.fromkeys(absent, error))
+        self._told(dict.fromkeys(absent, self._absent()))
 
     def refuse(self, code: ErrorCode) -> None:
         asking = self._asking
-        if code is ErrorCode.CONCURRENT_TRANSACTIONS and self._version >= FIRST_PRODUCE_OF_V2:
+        if code is ErrorCode.CONCURRENT_TRANSACTIONS and self._until_ms is not None:
             pause_ms = asking.settings.pause_ms()
             if asking.clock.now_ms() + pause_ms <= self._until_ms:
                 asking.after(pause_ms, self.put)
                 return
-        self._told(dict.fromkeys(self._partitions, translated(code, self._version)))
+        if code is ErrorCode.PRODUCER_FENCED:
+            code = ErrorCode.INVALID_PRODUCER_EPOCH
+        self._told(dict.fromkeys(self._partitions, KafkaError(code)))
 
     def _absent(self) -> KafkaError:
-        if self._version >= FIRST_PRODUCE_THAT_KNOWS_ABORTABLE:
+        if self._manner is not Manner.OLD:
             return KafkaError(ErrorCode.TRANSACTION_ABORTABLE)
         return KafkaError(ErrorCode.INVALID_TXN_STATE, "Partition was not added to the transaction")
-
-
-def translated(code: ErrorCode, version: int) -> KafkaError:
-    """What a producer of that Produce version is told of the coordinator's refusal."""
-    passes = code in _PASSING or (
-        code is ErrorCode.CONCURRENT_TRANSACTIONS and version < FIRST_PRODUCE_OF_V2
-    )
-    if passes:
-        return KafkaError(
-            ErrorCode.NOT_ENOUGH_REPLICAS,
-            "Unable to verify the partition has been added to the transaction. "
-            f"Underlying error: {code.name}",
-        )
-    if code is ErrorCode.PRODUCER_FENCED:
-        return KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
-    return KafkaError(code)
