@@ -48,6 +48,7 @@ from broker.handlers.sync_group import handle_sync_group
 from broker.handlers.topic_answers import TopicAnswers
 from broker.handlers.txn_offset_commit import handle_txn_offset_commit
 from broker.handlers.update_features import handle_update_features
+from broker.handlers.txn_offset_commit import handle_txn_offset_commit
 from broker.handlers.write_txn_markers import handle_write_txn_markers
 from broker.log_dir_moves import LogDirMoves
 from broker.loggers import PythonLoggers
@@ -236,6 +237,12 @@ def _transaction_handlers(services: Services) -> dict[ApiKey, Any]:
             handle_add_offsets_to_txn,
             transactions=coordinator,
             offsets_partitions=lambda: _partitions_of(services, CONSUMER_OFFSETS_TOPIC),
+        ),
+        ApiKey.TXN_OFFSET_COMMIT: partial(
+            handle_txn_offset_commit,
+            groups=services.groups,
+            replicas=services.replicas,
+            questions=services.transactions.questions,
         ),
         ApiKey.TXN_OFFSET_COMMIT: partial(
             handle_txn_offset_commit,
