@@ -1,121 +1,192 @@
-"""Transactions written to a log as producers and their coordinator write them, and read as a
-consumer reads them.
+"""A transaction coordinator over real logs on a disk in memory, with turns and timers by hand.
 
-    producer = TransactionalProducer(producer_id=7)
-    producer.append(harness, [b"a", b"b"])      opens a transaction, or goes on with it
-    producer.end(harness, commit=True)          the coordinator's marker
-    read_committed(harness.log, 0)              what a consumer of committed data is shown
-
-Epoch and sequence are what the log expects next, so that a producer goes on after its log was cut
-or started again, as a client does that was told of it.
+one = TransactionBroker()
+producer = one.start("id")            InitProducerId, as a client's request
+one.add(producer, ("t", 0))           its partitions join
+one.end(producer, commit=True)        decided, markers written, complete
+one.crash()                           the coordinator's memory is gone; what was written is replayed
 """
 
-import heapq
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 
+from broker.coordinator.runtime import CoordinatorRuntime, Done, RuntimeEnvironment
+from broker.coordinator.shard import Waiter
+from broker.coordinator.transaction.asking import AskingSettings, TransactionQuestions
+from broker.coordinator.transaction.coordinator import Start, TransactionCoordinator
+from broker.coordinator.transaction.marker_writing import MarkerWriter
+from broker.coordinator.transaction.markers import Command, MarkerSender
+from broker.coordinator.transaction.metadata import Transaction
+from broker.coordinator.transaction.opening import Claim
+from broker.coordinator.transaction.producer import Producer, ProducerIdAndEpoch
+from broker.coordinator.transaction.shard import ShardSettings, TransactionShard
+from config.topic_config import LogConfig
+from protocol.model import TRANSACTION_STATE_TOPIC, TopicPartition
 from protocol.records.batch import RecordBatch, iterate_batches
-from protocol.records.builder import build_batch
-from protocol.records.control import (
-    EndTransactionMarker,
-    build_end_transaction_marker,
-    parse_end_transaction_marker,
-)
-from storage.log.partition_log import PartitionLog
-from storage.log.results import AbortedTransaction, AppendResult, Origin, ReadBound
-from tests.support.log_harness import LogHarness, records
+from protocol.records.control import parse_end_transaction_marker
+from storage.log.results import ReadBound
+from tests.support.replicas import ReplicaBroker, log_of
+from tests.support.tally_shard import Asker
+
+WAITING = "waiting"
+TIMEOUT_MS = 60_000
+EXPIRATION_MS = 1_000_000
+TIMEOUT_INTERVAL_MS = 10_000
+EXPIRY_INTERVAL_MS = 3_600_000
 
 
-class TransactionalProducer:
-    """One producer id; `coordinator_epoch` is what its markers say."""
+class TransactionBroker:
+    """See the module."""
 
-    def __init__(self, producer_id: int, coordinator_epoch: int = 0) -> None:
-        self.producer_id = producer_id
-        self.coordinator_epoch = coordinator_epoch
+    def __init__(
+        self,
+        *,
+        partitions: int = 1,
+        config: LogConfig | None = None,
+        server_version: int = 2,
+        first_producer_id: int = 1000,
+    ) -> None:
+        """`config` is that of `__transaction_state`."""
+        self.broker = ReplicaBroker()
+        self.server_version = server_version
+        self.producer_ids = itertools.count(first_producer_id)
+        self.has_producer_ids = True
+        self.verifies = True
+        self.shards: list[TransactionShard] = []
+        self.broker.create("t", partitions=3)
+        self._make_parts()
+        self.broker.create(TRANSACTION_STATE_TOPIC, partitions, config=config)
+        self.broker.turn()
 
-    def batch(
-        self, log: PartitionLog, values: Sequence[bytes], timestamp: int, *, plain: bool = False
-    ) -> bytearray:
-        """The next batch, as it is sent."""
-        epoch, sequence = self.expected(log)
-        return build_batch(
-            records(values, timestamp),
-            producer_id=self.producer_id,
-            producer_epoch=epoch,
-            base_sequence=sequence,
-            is_transactional=not plain,
+    def _make_parts(self) -> None:
+        broker = self.broker
+        self.writer = MarkerWriter(broker.replicas, {}, broker.clock.now_ms, lambda: 5000)
+
+        def submit(index: int, command: Command, waiter: Waiter) -> None:
+            runtime.submit(index, command, waiter)
+
+        self.sender = MarkerSender(self.writer, submit, broker.soon.append, broker._after)
+        settings = ShardSettings(
+            lambda: next(self.producer_ids) if self.has_producer_ids else None,
+            lambda: TIMEOUT_INTERVAL_MS,
+            lambda: EXPIRY_INTERVAL_MS,
+            lambda: EXPIRATION_MS,
+            lambda: self.server_version,
         )
 
-    def expected(self, log: PartitionLog) -> tuple[int, int]:
-        """(epoch, sequence) that the log takes next."""
-        entry = log.producers.get(self.producer_id)
-        if entry is None or entry.producer_epoch < 0:
-            return 0, 0
-        return entry.producer_epoch, (entry.last_sequence + 1) & 0x7FFFFFFF
+        def shard_of(index: int, leader_epoch: int) -> TransactionShard:
+            self.shards.append(TransactionShard(index, leader_epoch, settings, self.sender))
+            return self.shards[-1]
 
-    def append(
-        self, harness: LogHarness, values: Sequence[bytes], *, plain: bool = False
-    ) -> AppendResult:
-        """Send the next batch; `plain` outside of transactions. The jobs are run."""
-        data = self.batch(harness.log, values, harness.now_ms, plain=plain)
-        return _append(harness, data, Origin.CLIENT)
+        def in_worker(read: Callable[[], bytes], done: Done) -> None:
+            done(read(), None)
 
-    def marker(
-        self, log: PartitionLog, timestamp: int, *, commit: bool, bump: bool = False
-    ) -> bytearray:
-        """What ends the transaction, as the coordinator writes it; `bump` raises the epoch."""
-        epoch, _ = self.expected(log)
-        return build_end_transaction_marker(
-            EndTransactionMarker(commit, self.coordinator_epoch),
-            producer_id=self.producer_id,
-            producer_epoch=epoch + bump,
-            timestamp=timestamp,
+        runtime = self.runtime = CoordinatorRuntime(
+            TRANSACTION_STATE_TOPIC,
+            broker.replicas,
+            shard_of,
+            RuntimeEnvironment(
+                broker.clock, in_worker, broker.soon.append, broker._after, lambda: 5000
+            ),
         )
+        broker.replicas.leadership_watchers[:] = [runtime.leadership_changed]
+        self.coordinator = TransactionCoordinator(
+            runtime, broker.replicas.metadata, lambda: 900_000
+        )
+        self.questions = TransactionQuestions(
+            self.coordinator,
+            AskingSettings(lambda: self.verifies, lambda: 20, lambda: 100),
+            broker.clock,
+            broker._after,
+        )
+        self.sender.open()
 
-    def end(self, harness: LogHarness, *, commit: bool, bump: bool = False) -> AppendResult:
-        """Have the coordinator end the transaction; `bump` as transactions v2 do (KIP-890)."""
-        data = self.marker(harness.log, harness.now_ms, commit=commit, bump=bump)
-        return _append(harness, data, Origin.COORDINATOR)
+    def crash(self) -> None:
+        """All that is only remembered is forgotten, and what was written read again."""
+        for shard in self.shards:
+            shard.is_unloaded = True
+        self.broker.timers.clear()
+        self.broker.soon.clear()
+        self._make_parts()
+        for topic_partition in list(self.broker.replicas.partitions):
+            self.runtime.leadership_changed(topic_partition)
+        self.broker.turn()
+
+    # Asking, as clients do; each answers what was told.
+
+    def start(
+        self,
+        transactional_id: str = "id",
+        claimed: ProducerIdAndEpoch | None = None,
+        timeout_ms: int = TIMEOUT_MS,
+    ) -> object:
+        claim = Claim(transactional_id, *(claimed or ()))
+        asker = Asker()
+        self.coordinator.init_producer_id(Start(claim, timeout_ms), asker)
+        return self._told(asker)
+
+    def begin(self, transactional_id: str = "id", timeout_ms: int = TIMEOUT_MS) -> Producer:
+        """A producer that may produce."""
+        for _ in range(3):
+            told = self.start(transactional_id, timeout_ms=timeout_ms)
+            if isinstance(told, ProducerIdAndEpoch):
+                return Producer(transactional_id, *told)
+        raise AssertionError(told)
+
+    def add(self, producer: Producer, *partitions: tuple[str, int], version: int = 0) -> object:
+        asker = Asker()
+        joining = [TopicPartition(*one) for one in partitions]
+        self.coordinator.add_partitions(producer, joining, version, asker)
+        return self._told(asker)
+
+    def verify(self, producer: Producer, *partitions: tuple[str, int]) -> object:
+        asker = Asker()
+        asked = [TopicPartition(*one) for one in partitions]
+        self.coordinator.verify_partitions(producer, asked, asker)
+        return self._told(asker)
+
+    def end(self, producer: Producer, *, commit: bool, version: int = 0) -> object:
+        asker = Asker()
+        self.coordinator.end(producer, commit, version, asker)
+        return self._told(asker)
+
+    @staticmethod
+    def _told(asker: Asker) -> object:
+        """The answer, WAITING while there is none."""
+        assert len(asker.told) <= 1
+        return asker.told[0] if asker.told else WAITING
+
+    # Looking.
+
+    def transaction(self, transactional_id: str = "id") -> Transaction:
+        """What is known of an id that falls into partition 0."""
+        return self.shard.transactions[transactional_id]
+
+    @property
+    def shard(self) -> TransactionShard:
+        return next(iter(self.runtime.shards()))
+
+    def batches(self, topic: str = "t", index: int = 0) -> Sequence[RecordBatch]:
+        """All batches of a log."""
+        return batches_of(self.broker, topic, index)
+
+    def markers(self, topic: str = "t", index: int = 0) -> list[tuple[int, int, bool]]:
+        """(producer id, epoch, committed) of each marker in a log."""
+        found = []
+        for batch in self.batches(topic, index):
+            marker = parse_end_transaction_marker(batch) if batch.is_control else None
+            if marker is not None:
+                found.append((batch.producer_id, batch.producer_epoch, marker.commit))
+        return found
 
 
-def _append(harness: LogHarness, data: bytearray, origin: Origin) -> AppendResult:
-    log = harness.log
-    epoch = max(log.latest_epoch, 0)
-    result = log.append_as_leader(memoryview(data), epoch, harness.now_ms, origin=origin)
-    harness.run(result.jobs)
-    return result
-
-
-def read_committed(
-    log: PartitionLog, offset: int, max_bytes: int = 1 << 20
-) -> list[tuple[int, bytes | None]]:
-    """(offset, value) of what a consumer under read_committed shows its user from an offset on."""
-    shown: list[tuple[int, bytes | None]] = []
-    while True:
-        result = log.read(offset, max_bytes, ReadBound.LAST_STABLE, True)
-        assert result.aborted_transactions is not None
-        if result.slice is None:
-            return shown
-        data = result.slice.read()
-        result.slice.release()
-        for batch in without_aborted(data, result.aborted_transactions):
-            shown += [(one.offset, one.value) for one in batch.records() if one.offset >= offset]
-        for batch in iterate_batches(data):
-            offset = batch.next_offset
-
-
-def without_aborted(data: bytes, aborted: Sequence[AbortedTransaction]) -> list[RecordBatch]:
-    """The batches of data that a consumer keeps of one answer (`CompletedFetch.java`)."""
-    ahead = [(one.first_offset, one.producer_id) for one in aborted]
-    heapq.heapify(ahead)
-    dropped: set[int] = set()
-    kept: list[RecordBatch] = []
-    for batch in iterate_batches(data):
-        while ahead and ahead[0][0] <= batch.last_offset:
-            dropped.add(heapq.heappop(ahead)[1])
-        if batch.is_control:
-            marker = parse_end_transaction_marker(batch)
-            if marker is not None and not marker.commit:
-                dropped.discard(batch.producer_id)
-        elif not (batch.is_transactional and batch.producer_id in dropped):
-            kept.append(batch)
-    return kept
+def batches_of(broker: ReplicaBroker, topic: str, index: int) -> list[RecordBatch]:
+    """All batches of a log."""
+    log = log_of(broker.partition(topic, index))
+    if log.log_end_offset == log.log_start_offset:
+        return []
+    found = log.read(log.log_start_offset, 1 << 24, ReadBound.LOG_END, True)
+    assert found.slice is not None
+    data = found.slice.read()
+    found.slice.release()
+    return list(iterate_batches(data))
