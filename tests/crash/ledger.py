@@ -207,13 +207,16 @@ class Ledger:
         assert len(set(values)) == len(values), f"something is there twice: {values}"
         order = {value: at for at, value in enumerate(self._values(self.end + 1))}
         latest = {key_of(value): order.get(value, len(order)) for value in values if value}
-        for value in self._values(promised_end):
+        end_offset = promised_end if self.cut_to is None else min(promised_end, self.cut_to)
+        for value in self._values(end_offset, self.start):
             at = latest.get(key_of(value), -1)
             assert at >= order[value], f"{value!r} and all that follows of its key are gone"
 
-    def _values(self, end_offset: int) -> list[bytes]:
-        """Every value below an offset, in its order."""
-        batches = [batch for batch in self.batches if batch.next_offset <= end_offset]
+    def _values(self, end_offset: int, start: int = 0) -> list[bytes]:
+        """Every value of the batches between two offsets, in its order."""
+        batches = [
+            one for one in self.batches if start <= one.offset < one.next_offset <= end_offset
+        ]
         return [value for batch in batches for value in batch.values if value]
 
     def _check_start(self, start: int, believed: bool) -> None:

@@ -291,10 +291,8 @@ class Truncate(NamedTuple):
             return
         log, ledger = found
         offset = max(log.log_end_offset - self.back, log.log_start_offset)
-        boundary = max(
-            [batch.next_offset for batch in ledger.batches if batch.next_offset <= offset],
-            default=log.log_start_offset,
-        )
+        later = [batch.offset for batch in ledger.batches if batch.next_offset > offset]
+        boundary = min([offset, *later])
         machine.epoch += 1
         doubt_from(log, boundary)
         machine.checkpoint()
