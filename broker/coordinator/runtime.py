@@ -23,9 +23,8 @@ from broker.replication.purgatory import Cancellable
 from broker.replication.replica_manager import ReplicaManager
 from protocol.errors import ErrorCode, KafkaError
 from protocol.model import ACKS_ALL, TopicPartition
-from protocol.records.builder import build_batch
+from protocol.records.builder import build_batch_of_pairs
 from protocol.records.control import EndTransactionMarker, build_end_transaction_marker
-from protocol.records.record import Record
 from runtime.clock import Clock
 from storage.errors import StorageError
 from storage.log.results import Origin
@@ -201,20 +200,21 @@ class CoordinatorRuntime(Generic[S]):
     def _append_records(self, held: _Held[S], outcome: Outcome) -> int:
         """Append and apply; the end offset. KafkaError, and nothing is applied."""
         now_ms = self._environment.clock.now_ms()
-        records = [Record(0, now_ms, key, value, []) for key, value in outcome.records]
-        writer = outcome.writer
+        records, writer = outcome.records, outcome.writer
         if writer is None:
-            batch = build_batch(records)
+            batch = build_batch_of_pairs(records, now_ms, base_sequence=0)
         else:
-            batch = build_batch(
+            batch = build_batch_of_pairs(
                 records,
+                now_ms,
                 producer_id=writer.producer_id,
                 producer_epoch=writer.producer_epoch,
+                base_sequence=0,
                 is_transactional=True,
             )
         end_offset = self._append(held, batch, outcome.terms)
         offset = end_offset - len(records)
-        for record in outcome.records:
+        for record in records:
             held.shard.apply(record, offset, writer)
             offset += 1
         return end_offset

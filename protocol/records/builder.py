@@ -20,12 +20,15 @@ from protocol.records.batch import (
     TRANSACTIONAL_FLAG,
 )
 from protocol.records.compression import compress
-from protocol.records.record import Record, encode_record
+from protocol.records.record import Record, encode_record, encode_varint
 
 _CRC_POSITION = 17
 _CHECKED_POSITION = 21
 _CRC = Struct(">I")
 NO_TIMESTAMP = -1
+_SMALL = 256
+_SMALL_VARINTS = [encode_varint(value) for value in range(_SMALL)]
+_NULL_LENGTH = encode_varint(-1)
 
 
 class BatchFields(TypedDict, total=False):
@@ -84,13 +87,59 @@ def build_batch(
         max_timestamp = max(max_timestamp, timestamp)
     codec = codec if records else 0
     payload = compress(codec, b"".join(parts), level)
+    times = base_timestamp, max_timestamp
+    return _with_header(payload, codec, times, (delta, len(records)), fields)
+
+
+def build_batch_of_pairs(
+    pairs: Sequence[tuple[bytes | None, bytes | None]],
+    timestamp: int,
+    **fields: Unpack[BatchFields],
+) -> bytearray:
+    """One uncompressed batch of (key, value) written at the same time, without headers.
+
+    What `build_batch` makes of such records, in a third of the time: a commit of fifty offsets is
+    fifty of them.
+    """
+    assert pairs
+    small, parts = _SMALL_VARINTS, []
+    for index, (key, value) in enumerate(pairs):
+        delta = small[index] if index < _SMALL else encode_varint(index)
+        if key is None:
+            key, key_length = b"", _NULL_LENGTH
+        else:
+            size = len(key)
+            key_length = small[size] if size < _SMALL else encode_varint(size)
+        if value is None:
+            value, value_length = b"", _NULL_LENGTH
+        else:
+            size = len(value)
+            value_length = small[size] if size < _SMALL else encode_varint(size)
+        body = b"\0\0%b%b%b%b%b\0" % (delta, key_length, key, value_length, value)
+        size = len(body)
+        parts += (small[size] if size < _SMALL else encode_varint(size), body)
+    return _with_header(
+        b"".join(parts), 0, (timestamp, timestamp), (len(pairs) - 1, len(pairs)), fields
+    )
+
+
+def _with_header(
+    payload: bytes,
+    codec: int,
+    times: tuple[int, int],
+    counts: tuple[int, int],
+    fields: BatchFields,
+) -> bytearray:
+    """The batch of encoded records; `times` base and largest, `counts` last delta and records."""
+    base_timestamp, max_timestamp = times
+    delta, record_count = counts
     log_append_time = fields.get("log_append_time")
     last_offset_delta = fields.get("last_offset_delta")
     batch = bytearray(HEADER_SIZE)
     HEADER.pack_into(
         batch,
         0,
-        base_offset,
+        fields.get("base_offset", 0),
         HEADER_SIZE - LOG_OVERHEAD + len(payload),
         fields.get("leader_epoch", -1),
         MAGIC,
@@ -102,7 +151,7 @@ def build_batch(
         fields.get("producer_id", -1),
         fields.get("producer_epoch", -1),
         fields.get("base_sequence", -1),
-        len(records),
+        record_count,
     )
     batch += payload
     _CRC.pack_into(batch, _CRC_POSITION, crc32c(memoryview(batch)[_CHECKED_POSITION:]))

@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.records.batch import HEADER_SIZE, RecordBatch, parse_batch
-from protocol.records.builder import BatchFields, build_batch
+from protocol.records.builder import BatchFields, build_batch, build_batch_of_pairs
 from protocol.records.compression import Codec
 from protocol.records.record import Record
 from tests.support import golden_batches
@@ -99,3 +99,12 @@ def test_the_level_reaches_the_codec() -> None:
     many = [Record(i, TIME, b"%d" % (i * i), b"value %d" % i, []) for i in range(2000)]
     sizes = [len(build_batch(many, codec=Codec.GZIP, level=level)) for level in (1, 9)]
     assert sizes[0] > sizes[1]
+
+
+@pytest.mark.parametrize("count", [1, 3, 300])
+def test_pairs_of_one_time_make_the_same_batch(count: int) -> None:
+    values = [b"v" * (i % 400) if i % 7 else None for i in range(count)]
+    pairs = [(b"key" * (i % 90) if i else None, value) for i, value in enumerate(values)]
+    records = [Record(0, TIME, key, value, []) for key, value in pairs]
+    fields: BatchFields = {"producer_id": 7, "producer_epoch": 1, "is_transactional": True}
+    assert build_batch_of_pairs(pairs, TIME, **fields) == build_batch(records, **fields)
