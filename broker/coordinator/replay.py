@@ -74,20 +74,18 @@ class Replay:
         except (KafkaError, MalformedRecords) as error:
             self._left_out(batch.base_offset, str(error))
             return
-        for number, record in enumerate(records, 1):
-            if record.key is not None:
-                self._apply(CoordinatorRecord(record.key, record.value), record.offset, writer)
+        apply = self._shard.apply
+        for number, (offset, _, key, value, _) in enumerate(records, 1):
+            if key is not None:
+                self.records += 1
+                try:
+                    apply(CoordinatorRecord(key, value), offset, writer)
+                except Exception:
+                    # The last guard of a replay: what a broken writer left must not end it.
+                    _logger.exception("%s", self._what(offset, "it cannot be understood"))
             if not number % RECORDS_A_STEP:
                 yield
         yield
-
-    def _apply(self, record: CoordinatorRecord, offset: int, writer: Writer | None) -> None:
-        self.records += 1
-        try:
-            self._shard.apply(record, offset, writer)
-        except Exception:
-            # The last guard of a replay: what a newer or broken writer left must not stop it.
-            _logger.exception("%s", self._what(offset, "it cannot be understood"))
 
     def _left_out(self, offset: int, reason: str) -> None:
         _logger.error("%s", self._what(offset, reason))

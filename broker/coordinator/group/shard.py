@@ -54,10 +54,12 @@ class GroupShard:
 
     def apply(self, record: CoordinatorRecord, offset: int, writer: Writer | None) -> None:
         """Route a record."""
-        record_type = int.from_bytes(record.key[:2], "big")
-        if record_type <= _HIGHEST_OFFSET_TYPE:
+        key = record[0]
+        if key[0] == 0 and key[1] <= _HIGHEST_OFFSET_TYPE:
             self.offsets.apply(record, offset, writer)
-        elif record_type == _CLASSIC_GROUP:
+            return
+        record_type = int.from_bytes(key[:2], "big")
+        if record_type == _CLASSIC_GROUP:
             self.classic.apply(record)
         elif record_type not in self._unknown_types:
             self._unknown_types.add(record_type)
