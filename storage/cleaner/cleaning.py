@@ -96,7 +96,10 @@ class Cleaning:
     def _run(self) -> Generator[_Step, None, None]:
         disk, order = self._disk, self._order
         aborted = aborted_transactions(disk, order)
-        yield from self._map_keys(CleanedTransactions(aborted))
+        # Markers before the dirty part are not met while it is mapped: what they ended is over.
+        start_offset = order.first_dirty_offset
+        dirty = [entry for entry in aborted if entry.last_offset >= start_offset]
+        yield from self._map_keys(CleanedTransactions(dirty))
         if self._map_end_offset <= order.first_dirty_offset:
             raise Uncleanable(
                 segment_path(order.directory, self._first_dirty.base_offset, LOG),

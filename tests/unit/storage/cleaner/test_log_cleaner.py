@@ -114,6 +114,30 @@ def test_nothing_beyond_an_open_transaction_is_cleaned() -> None:
     assert (begin, b"0", b"open") not in harness.pairs()
 
 
+def test_what_a_producer_once_aborted_says_nothing_of_what_it_commits_later() -> None:
+    harness = CleaningHarness(FaultDisk())
+
+    def put(sequence: int, value: bytes) -> int:
+        return harness.put(
+            [(b"k", value)],
+            producer_id=5,
+            producer_epoch=0,
+            base_sequence=sequence,
+            is_transactional=True,
+        )
+
+    put(0, b"aborted")
+    harness.end_transaction(5, commit=False)
+    harness.roll()
+    harness.clean()
+    put(1, b"old")
+    last = put(2, b"new")
+    harness.end_transaction(5, commit=True)
+    harness.roll()
+    harness.clean()
+    assert harness.pairs() == [(last, b"k", b"new")]
+
+
 def test_tombstones_go_after_their_time() -> None:
     harness = CleaningHarness(FaultDisk())
     harness.put([(b"gone", b"x")])
