@@ -206,7 +206,10 @@ def make_services(
 
 
 def _offsets_topic(config: BrokerConfig) -> NewTopic:
-    """The topic of groups as it is made; one broker has one replica of it, whatever is set."""
+    """The topic of groups as it is made; one broker has one replica of it, whatever is set.
+
+    Its fifty logs take 25 ms to make, and clients ask again after 100: they are made at once.
+    """
     return consumer_offsets(
         config[groups.OFFSETS_TOPIC_NUM_PARTITIONS],
         1,
@@ -242,7 +245,9 @@ def make_groups(base: Base, replicas: ReplicaManager) -> GroupCoordinator:
         ),
     )
     replicas.leadership_watchers.append(runtime.leadership_changed)
-    return GroupCoordinator(runtime, replicas.metadata, settings, meters)
+    coordinator = GroupCoordinator(runtime, replicas.metadata, settings, meters)
+    replicas.deletion_watchers.append(coordinator.topic_deleted)
+    return coordinator
 
 
 def make_transactions(base: Base, replicas: ReplicaManager, services: Services) -> Transactions:

@@ -111,6 +111,8 @@ class ReplicaManager:
         self._now_ms = environment.clock.now_ms
         self.leadership_watchers: list[Callable[[TopicPartition], None]] = []
         """Called in the drain, once it is known whether a partition is led here."""
+        self.deletion_watchers: list[Callable[[str], None]] = []
+        """Called with the name of a topic that exists no more."""
         self._changes = ChangeQueue(environment.defer, self._wake)
         self._reader = PartitionReader(
             self._wanted_partition, self._changed, self.storage_failed, environment.clock
@@ -322,6 +324,8 @@ class ReplicaManager:
         for topic in {topic for topic, _ in removed}:
             if self.metadata.topic(topic) is None:
                 self.meters.retire(topic)
+                for watcher in self.deletion_watchers:
+                    watcher(topic)
         return removed
 
     def _adopt_controller_epoch(self, controller_epoch: int) -> None:

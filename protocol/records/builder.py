@@ -102,7 +102,8 @@ def build_batch_of_pairs(
     fifty of them.
     """
     assert pairs
-    small, parts = _SMALL_VARINTS, []
+    small = _SMALL_VARINTS
+    parts: list[bytes] = []
     for index, (key, value) in enumerate(pairs):
         delta = small[index] if index < _SMALL else encode_varint(index)
         if key is None:

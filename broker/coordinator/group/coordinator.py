@@ -149,6 +149,11 @@ class GroupCoordinator:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return [group for shard in self.runtime.shards() for group in shard.reports.listed()]
 
+    def topic_deleted(self, topic: str) -> None:
+        """Have every group forget what it read of a topic that is no more."""
+        for shard in list(self.runtime.shards()):
+            self.runtime.submit(shard.index, lambda shard, now: shard.forget_topic(topic, now))
+
     def _ask(self, group_id: str, command: Command, waiter: Waiter) -> None:
         topic = self._metadata.topic(CONSUMER_OFFSETS_TOPIC)
         if topic is None:

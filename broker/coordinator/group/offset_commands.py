@@ -228,6 +228,11 @@ class OffsetCommands:
             turn.records += self._expired(self._to_look_at.pop(), turn.now_ms)
         return bool(self._to_look_at)
 
+    def forget_topic(self, topic: str, turn: Turn) -> bool:
+        """A topic is gone, and what was read of it; whether there may be more to forget."""
+        turn.records += self._offsets.tombstones_of_topic(topic, RECORDS_A_STEP)
+        return len(turn.records) == RECORDS_A_STEP
+
     def _expired(self, group_id: str, now_ms: int) -> list[CoordinatorRecord]:
         group = self._classic.groups.get(group_id)
         counts_from = _retention_start(group)

@@ -10,7 +10,8 @@ commit is decided before. Source: OffsetMetadataManager (4.3).
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 from broker.coordinator.group.offset_records import (
@@ -204,16 +205,14 @@ class OffsetStore:
         pending = self._writers.get(group, ())
         return [tombstone(group, *place) for place in dict.fromkeys((*committed, *pending))]
 
-    def tombstones_of_topics(
-        self, is_gone: Callable[[str, bytes], bool]
-    ) -> Iterator[CoordinatorRecord]:
-        """Forget, in every group, the offsets in topics that are (name, id or zero) gone."""
-        for group, topics in self._groups.items():
-            for topic, partitions in topics.items():
-                for partition in partitions:
-                    committed = self.committed(group, topic, partition)
-                    if committed is not None and is_gone(topic, committed.topic_id):
-                        yield tombstone(group, topic, partition)
+    def tombstones_of_topic(self, topic: str, limit: int) -> list[CoordinatorRecord]:
+        """Forget the offsets of every group in a topic; so many of them at a time."""
+        gone = (
+            tombstone(group, topic, partition)
+            for group, topics in self._groups.items()
+            for partition in topics.get(topic, ())
+        )
+        return list(islice(gone, limit))
 
     def expired(
         self,

@@ -12,6 +12,7 @@ Source: GroupCoordinatorShard (4.3).
 
 import logging
 from collections.abc import Hashable, Iterable, Sequence
+from typing import Final
 
 from broker.coordinator.group.classic import ClassicGroups
 from broker.coordinator.group.offset_commands import (
@@ -33,9 +34,11 @@ from protocol.messages.sync_group import SyncGroupRequest
 
 _logger = logging.getLogger(__name__)
 
-_HIGHEST_OFFSET_TYPE = 1
-_CLASSIC_GROUP = 2
-EXPIRY = TimerKey("expiry", "")
+_HIGHEST_OFFSET_TYPE: Final = 1
+_CLASSIC_GROUP: Final = 2
+FORGET: Final = "forget"
+EXPIRY: Final = TimerKey("expiry", "")
+TRY_AGAIN_MS: Final = 10_000
 
 
 class GroupShard:
@@ -81,15 +84,29 @@ class GroupShard:
     def on_timer(self, key: Hashable, now_ms: int) -> Outcome:
         """Route a timer."""
         assert isinstance(key, TimerKey)
+        if key.kind == FORGET:
+            return self.forget_topic(key.group, now_ms)
         turn = Turn(now_ms)
         if key == EXPIRY:
-            if self.commands.expire(turn):
-                turn.arm(EXPIRY, 0)
-            else:
-                turn.arm(EXPIRY, self._settings.retention_check_ms())
+            has_more = self.commands.expire(turn)
+            self._go_on(EXPIRY, 0 if has_more else self._settings.retention_check_ms(), turn)
         else:
             self.classic.on_timer(key, turn)
         return turn
+
+    def forget_topic(self, topic: str, now_ms: int) -> Outcome:
+        """A topic is no more: forget what groups have read of it, a part at a time."""
+        turn = Turn(now_ms)
+        if self.commands.forget_topic(topic, turn):
+            self._go_on(TimerKey(FORGET, topic), 0, turn)
+        return turn
+
+    @staticmethod
+    def _go_on(key: TimerKey, delay_ms: int, turn: Turn) -> None:
+        """Have the work taken up again, later if what it wrote is refused."""
+        turn.arm(key, delay_ms)
+        again_ms = turn.now_ms + max(delay_ms, TRY_AGAIN_MS)
+        turn.failed = lambda _: Outcome(timers={key: again_ms})
 
     def unloaded(self) -> Iterable[Waiter]:
         """Everybody who waits for a rebalance."""
