@@ -48,6 +48,8 @@ class IndexRules(NamedTuple):
     """Appends may go on: zeros at the end, and no last time entry, are in order."""
     exact: bool
     """Each offset entry names its own batch, as Tidelog and Kafka from 4.1 on write them."""
+    log_start_offset: int = 0
+    """What lies before it is deleted, though it may still be in the files."""
 
 
 class IndexAudit:
@@ -187,7 +189,7 @@ class IndexAudit:
             due = expected.pop(entry.last_offset, None)
             if entry.last_offset not in self._markers:
                 self._tell(TRANSACTION_INDEX, f"{entry} names no marker of this segment")
-            elif due is not None and due != entry and (exact_replay or not _covers(entry, due)):
+            elif due is not None and due != entry and (exact_replay or not self._covers(entry, due)):
                 self._tell(TRANSACTION_INDEX, f"{entry} should be {due}")
             elif due is None and exact_replay:
                 self._tell(TRANSACTION_INDEX, f"{entry} names a marker that aborts nothing")
@@ -197,10 +199,16 @@ class IndexAudit:
             for entry in expected.values():
                 self._tell(TRANSACTION_INDEX, f"{entry} is missing: readers would see its records")
 
+    def _covers(self, entry: AbortedEntry, due: AbortedEntry) -> bool:
+        """Whether an entry is of this transaction.
 
-def _covers(entry: AbortedEntry, due: AbortedEntry) -> bool:
-    """Whether an entry is of this transaction, which may have begun with what compaction took."""
-    return entry.producer_id == due.producer_id and entry.first_offset <= due.first_offset
+        It may have begun with what compaction took; or with deleted records, and then the entry
+        may have been made by who did not look at those.
+        """
+        deleted = due.first_offset < self._rules.log_start_offset
+        return entry.producer_id == due.producer_id and (
+            deleted or entry.first_offset <= due.first_offset
+        )
 
 
 class _Ahead:

@@ -219,7 +219,8 @@ class _PartitionAudit:
         promise, is_last = self._promise, slot == len(bases) - 1
         trusted = promise.clean or (not is_last and bases[slot + 1] <= promise.recovery_point)
         severity = Severity.ERROR if promise.strict or trusted else Severity.INFO
-        return IndexRules(severity, is_last and not promise.clean, promise.strict)
+        start_offset = self._expected.log_start_offset
+        return IndexRules(severity, is_last and not promise.clean, promise.strict, start_offset)
 
     def _take(
         self, header: BatchHeader, batch: RecordBatch | None, indexes: IndexAudit | None

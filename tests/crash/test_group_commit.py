@@ -26,7 +26,7 @@ from storage.log.results import Origin, ReadBound
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, PARTITION, TOPIC_ID, LogHarness, read_all, records
 from tests.support.replicas import NODE, ReplicaBroker
-from tests.support.transactions import TransactionalProducer
+from tests.support.transactional_log import TransactionalProducer
 
 CONFIG = LogConfig(
     segment_bytes=500,

@@ -16,7 +16,7 @@ from protocol.records.builder import build_batch
 from storage.audit import audit_log_dir
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, PARTITION, LogHarness, records
-from tests.support.transactions import TransactionalProducer, read_committed
+from tests.support.transactional_log import TransactionalProducer, read_committed
 
 CONFIG = LogConfig(
     segment_bytes=600,
@@ -52,6 +52,11 @@ class Transaction(NamedTuple):
     marker: int
     aborted: bool
     batches: tuple[Batch, ...]
+
+    def left_from(self, start: int) -> int:
+        """The first of its offsets that is not deleted; the marker's, or none, without data."""
+        left = [max(batch.base, start) for batch in self.batches if batch.end > start]
+        return left[0] if left else 1 << 62
 
 
 def transactions_of(batches: list[Batch]) -> list[Transaction]:
@@ -257,9 +262,9 @@ class TransactionsAgainstList(RuleBasedStateMachine):
             if one.marker < 0 or one.marker >= log.high_watermark
         ]
         known = [one for one in unstable if one.marker not in self.settled]
-        least, most = (
-            min([mark, *(max(one.first, start) for one in among)]) for among in (unstable, known)
-        )
+        # One that began with deleted records counts from the log start, or from what is left.
+        least = min([mark, *(max(one.first, start) for one in unstable)])
+        most = min([mark, *(one.left_from(start) for one in known)])
         begun = log.producers.first_undecided_offset
         if begun is not None and begun < start:
             # Replayed from records that were deleted, but still lie in the first segment: open

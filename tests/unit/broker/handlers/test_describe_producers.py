@@ -10,7 +10,7 @@ from protocol.messages.describe_producers import (
 from protocol.model import TopicPartition
 from storage.log.results import Origin
 from tests.support.replicas import ReplicaBroker, context_of
-from tests.support.transactions import TransactionalProducer
+from tests.support.transactional_log import TransactionalProducer
 
 
 def describe(broker: ReplicaBroker, topic: str = "t", *indexes: int) -> list[PartitionResponse]:

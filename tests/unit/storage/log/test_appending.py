@@ -15,7 +15,7 @@ from storage.log.results import Origin
 from storage.producer.verification import NO_TERMS, TransactionTerms, Verification
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, START_MS, LogHarness, records
-from tests.support.transactions import TransactionalProducer, read_committed
+from tests.support.transactional_log import TransactionalProducer, read_committed
 
 
 def test_nothing_is_written_where_a_later_batch_is_wrong() -> None:

@@ -11,7 +11,7 @@ from storage.log.flushing import FLUSH_LOG
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, START_MS, TOPIC_ID, LogHarness
 from tests.support.record_batches import batch_at
-from tests.support.transactions import TransactionalProducer, read_committed
+from tests.support.transactional_log import TransactionalProducer, read_committed
 
 
 def test_a_first_flush_makes_everything_durable_names_included() -> None:

@@ -10,7 +10,7 @@ from storage.log.reading import place_of, place_of_bound
 from storage.log.results import ReadBound
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import START_MS, LogHarness, read_all, records
-from tests.support.transactions import TransactionalProducer, read_committed
+from tests.support.transactional_log import TransactionalProducer, read_committed
 
 
 def lived() -> LogHarness:
