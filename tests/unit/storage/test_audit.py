@@ -9,7 +9,8 @@ import pytest
 from config.topic_config import LogConfig
 from protocol.records.builder import build_batch
 from protocol.records.control import EndTransactionMarker, build_end_transaction_marker
-from storage.audit import Finding, audit_log_dir
+from storage.audit import audit_log_dir
+from storage.invariants.finding import Finding
 from storage.log.results import Origin
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, START_MS, LogHarness, records

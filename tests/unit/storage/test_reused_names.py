@@ -116,13 +116,14 @@ def test_a_damaged_mark_vouches_for_nothing(damage: bytes) -> None:
 
 
 def test_a_log_is_loaded_by_what_its_mark_knows() -> None:
-    harness = LogHarness(FaultDisk())
+    disk = FaultDisk()
+    harness = LogHarness(disk)
     for value in (b"a", b"b", b"c"):
         harness.append([value])
     harness.flush()
-    mark_newer(harness.disk, harness.log.directory, KnownOffsets(3, 1, 2))
-    harness.disk.restart()
-    log = LogHarness(harness.disk).log
+    mark_newer(disk, harness.log.directory, KnownOffsets(3, 1, 2))
+    disk.restart()
+    log = LogHarness(disk).log
     assert (log.log_start_offset, log.high_watermark) == (1, 2)
     log.truncate_to(2, harness.now_ms)
-    assert known_instead(harness.disk, log.directory) == NOTHING_KNOWN
+    assert known_instead(disk, log.directory) == NOTHING_KNOWN

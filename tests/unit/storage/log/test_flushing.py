@@ -253,7 +253,8 @@ def test_a_held_log_flushes_nothing_and_makes_up_for_it() -> None:
     running.work()
     running.commit()
     assert list(running.jobs) == []
-    assert log.flusher.is_still
+    flusher = log.flusher
+    assert flusher.is_still
     assert log.plan_flush(START_MS) is None
     assert log.flushed_end_offset == 1
     harness.run(log.flusher.release())
@@ -261,15 +262,16 @@ def test_a_held_log_flushes_nothing_and_makes_up_for_it() -> None:
 
 
 def test_a_log_deleted_under_its_flush_is_no_failed_disk() -> None:
-    harness = LogHarness(FaultDisk())
+    disk = FaultDisk()
+    harness = LogHarness(disk)
     harness.append([b"x"])
     work = harness.log.plan_flush(START_MS)
     assert work is not None
-    opened = harness.disk.open_count
+    opened = disk.open_count
     harness.manager.delete_async(harness.log.topic_partition, START_MS)
     work.work()
     assert work.commit() == ()
-    assert harness.disk.open_count < opened
+    assert disk.open_count < opened
 
 
 def test_closing_puts_no_epoch_file_at_risk() -> None:
