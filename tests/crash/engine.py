@@ -44,7 +44,6 @@ SECTOR = 512
 """What a drive writes whole; the logs of lives are a few of these long."""
 KILL = "kill"
 CUT = "cut"
-NEWER = "/newer-than-checkpoints"
 
 
 class Life(NamedTuple):
@@ -176,7 +175,7 @@ class Sight(NamedTuple):
 
 def start_again(before: Machine, disk: FaultDisk, *, killed: bool) -> None:
     """Start three times on this disk, each killed by the next; AssertionError where it shows."""
-    doubted = {path.rpartition("/")[0] for path in disk.image() if path.endswith(NEWER)}
+    doubted = never_checkpointed(disk.image())
     first = begin(before, disk)
     found = {partition: look(log) for partition, log in logs_of(first)}
     for partition, ledger in before.ledgers.items():
@@ -205,6 +204,18 @@ def start_again(before: Machine, disk: FaultDisk, *, killed: bool) -> None:
         disk.restart()
         second = begin(before, disk)
     live_on(second)
+
+
+def never_checkpointed(image: dict[str, bytes]) -> set[str]:
+    """Directories of logs that the checkpoints do not speak of: marked so, or without identity."""
+    return {
+        directory.rstrip("/")
+        for directory in image
+        if f"{directory}newer-than-checkpoints" in image
+        or not image.get(f"{directory}partition.metadata", b"").startswith(
+            b"version: 0\ntopic_id: "
+        )
+    }
 
 
 def begin(before: Machine, disk: FaultDisk) -> Machine:

@@ -5,6 +5,8 @@ import pytest
 from tests.crash.engine import Explorer, all_ways, usual_ways
 from tests.crash.lives import LIVES
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 
 @pytest.mark.parametrize("name", LIVES)
 def test_storage_survives_every_stop(name: str) -> None:

@@ -6,6 +6,8 @@ from tests.crash.engine import CUT, KILL
 from tests.crash.failing_disk import FAILURES, explore
 from tests.crash.lives import LIVES
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 SOME = 61
 """Calls between two that fail in the short run; each way begins at another one."""
 WAYS = [(failure, way) for failure in FAILURES for way in (KILL, CUT)]

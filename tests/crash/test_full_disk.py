@@ -10,6 +10,8 @@ from tests.crash.lives import LIVES
 from tests.crash.machine import Machine
 from tests.support.fault_disk import FaultDisk
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 WRITES = {
     "an append": ("pwrite", ".log", "appends"),
     "an abort": ("pwrite", ".txnindex", "transactions"),

@@ -4,7 +4,6 @@ A failing life is shrunk to the fewest steps and printed as a list that can be p
 scripted ones.
 """
 
-import logging
 from collections.abc import Iterator
 
 import pytest
@@ -76,17 +75,9 @@ def life_of(first: LogConfig, second: LogConfig, lazy: bool, steps: list[Step]) 
 
 
 lives = st.builds(life_of, configs, configs, st.booleans(), step_lists)
-
-
-@pytest.fixture(scope="module")
-def quiet() -> Iterator[None]:
-    """Thousands of starts have much to say; only what fails is of interest."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
-
-
-relaxed = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+relaxed = settings(
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None
+)
 
 
 @relaxed
