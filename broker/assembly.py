@@ -14,6 +14,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker.coordinator.group.consumer import ConsumerGroups
+from broker.coordinator.group.consumer_settings import consumer_settings
+from broker.coordinator.group.consumer_topics import GroupTopics
 from broker.coordinator.group.coordinator import GroupCoordinator
 from broker.coordinator.group.settings import GroupMeters, group_settings
 from broker.coordinator.group.shard import GroupShard
@@ -231,11 +234,13 @@ def make_groups(base: Base, replicas: ReplicaManager) -> GroupCoordinator:
     """The coordinator of the groups whose partitions are led here."""
     config, workers = base.config, base.workers
     settings = group_settings(config, base.entropy.unique)
+    of_consumers = consumer_settings(config, lambda _: {}, base.entropy.unique)
+    topics = GroupTopics(replicas.metadata)
     meters = GroupMeters()
     runtime = CoordinatorRuntime(
         CONSUMER_OFFSETS_TOPIC,
         replicas,
-        lambda index, _: GroupShard(index, settings, meters),
+        lambda index, _: GroupShard(index, settings, meters, ConsumerGroups(of_consumers, topics)),
         RuntimeEnvironment(
             base.platform.clock,
             lambda read, done: workers.submit(read, done=done),
@@ -245,7 +250,7 @@ def make_groups(base: Base, replicas: ReplicaManager) -> GroupCoordinator:
         ),
     )
     replicas.leadership_watchers.append(runtime.leadership_changed)
-    coordinator = GroupCoordinator(runtime, replicas.metadata, settings, meters)
+    coordinator = GroupCoordinator(runtime, replicas.metadata, settings, meters, of_consumers)
     replicas.deletion_watchers.append(coordinator.topic_deleted)
     return coordinator
 

@@ -15,6 +15,8 @@ from broker.handlers.add_partitions_to_txn import handle_add_partitions_to_txn
 from broker.handlers.alter_configs import handle_alter_configs
 from broker.handlers.alter_replica_log_dirs import handle_alter_replica_log_dirs
 from broker.handlers.api_versions import advertised, handle_api_versions
+from broker.handlers.consumer_group_describe import handle_consumer_group_describe
+from broker.handlers.consumer_group_heartbeat import handle_consumer_group_heartbeat
 from broker.handlers.create_partitions import handle_create_partitions
 from broker.handlers.create_topics import handle_create_topics
 from broker.handlers.delete_groups import handle_delete_groups
@@ -35,6 +37,7 @@ from broker.handlers.incremental_alter_configs import handle_incremental_alter_c
 from broker.handlers.init_producer_id import handle_init_producer_id
 from broker.handlers.join_group import handle_join_group
 from broker.handlers.leave_group import handle_leave_group
+from broker.handlers.list_config_resources import handle_list_config_resources
 from broker.handlers.list_groups import handle_list_groups
 from broker.handlers.list_offsets import handle_list_offsets
 from broker.handlers.list_transactions import handle_list_transactions
@@ -48,7 +51,6 @@ from broker.handlers.sync_group import handle_sync_group
 from broker.handlers.topic_answers import TopicAnswers
 from broker.handlers.txn_offset_commit import handle_txn_offset_commit
 from broker.handlers.update_features import handle_update_features
-from broker.handlers.txn_offset_commit import handle_txn_offset_commit
 from broker.handlers.write_txn_markers import handle_write_txn_markers
 from broker.log_dir_moves import LogDirMoves
 from broker.loggers import PythonLoggers
@@ -201,6 +203,9 @@ def _cluster_handlers(services: Services) -> dict[ApiKey, Any]:
     controller = services.controller
     return {
         ApiKey.UPDATE_FEATURES: partial(handle_update_features, controller=controller),
+        ApiKey.LIST_CONFIG_RESOURCES: partial(
+            handle_list_config_resources, metadata=services.replicas.metadata
+        ),
     }
 
 
@@ -218,6 +223,8 @@ def _group_handlers(services: Services) -> dict[ApiKey, Any]:
         ApiKey.OFFSET_FETCH: partial(handle_offset_fetch, groups=groups, metadata=metadata),
         ApiKey.OFFSET_DELETE: partial(handle_offset_delete, groups=groups, metadata=metadata),
         ApiKey.DESCRIBE_GROUPS: partial(handle_describe_groups, groups=groups),
+        ApiKey.CONSUMER_GROUP_HEARTBEAT: partial(handle_consumer_group_heartbeat, groups=groups),
+        ApiKey.CONSUMER_GROUP_DESCRIBE: partial(handle_consumer_group_describe, groups=groups),
         ApiKey.LIST_GROUPS: partial(handle_list_groups, groups=groups),
         ApiKey.DELETE_GROUPS: partial(handle_delete_groups, groups=groups),
     }
@@ -237,12 +244,6 @@ def _transaction_handlers(services: Services) -> dict[ApiKey, Any]:
             handle_add_offsets_to_txn,
             transactions=coordinator,
             offsets_partitions=lambda: _partitions_of(services, CONSUMER_OFFSETS_TOPIC),
-        ),
-        ApiKey.TXN_OFFSET_COMMIT: partial(
-            handle_txn_offset_commit,
-            groups=services.groups,
-            replicas=services.replicas,
-            questions=services.transactions.questions,
         ),
         ApiKey.TXN_OFFSET_COMMIT: partial(
             handle_txn_offset_commit,

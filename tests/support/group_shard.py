@@ -10,11 +10,15 @@ import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from broker.coordinator.group.consumer import ConsumerGroups
+from broker.coordinator.group.consumer_settings import Bounded, ConsumerSettings
+from broker.coordinator.group.consumer_topics import GroupTopics
 from broker.coordinator.group.offset_commands import TopicCommits
 from broker.coordinator.group.settings import GroupMeters, GroupSettings
 from broker.coordinator.group.shard import GroupShard
 from broker.coordinator.group.turn import Caller
 from broker.coordinator.shard import CoordinatorRecord, Outcome, Writer
+from cluster.metadata_cache import MetadataCache
 from protocol.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -46,6 +50,8 @@ class Values:
         self.metadata_max_bytes = 4096
         self.retention_minutes = 10
         self.check_ms = 600_000
+        self.assignment_interval_ms = 1000
+        self.overrides: dict[str, dict[str, str]] = {}
 
     def settings(self) -> GroupSettings:
         numbers = itertools.count(1)
@@ -58,6 +64,19 @@ class Values:
             lambda: self.retention_minutes,
             lambda: self.check_ms,
             lambda: f"{next(numbers):032d}",
+        )
+
+    def consumer_settings(self) -> ConsumerSettings:
+        numbers = itertools.count(1)
+        return ConsumerSettings(
+            Bounded(lambda: 45_000, lambda: 45_000, lambda: 60_000),
+            Bounded(lambda: 5000, lambda: 5000, lambda: 15_000),
+            Bounded(lambda: self.assignment_interval_ms, lambda: 0, lambda: 15_000),
+            lambda: self.max_size,
+            lambda: ("uniform", "range"),
+            lambda: ("classic", "consumer"),
+            lambda group_id: self.overrides.get(group_id, {}),
+            lambda: f"member-{next(numbers)}",
         )
 
 
@@ -126,12 +145,16 @@ class GroupTable:
         self.log: list[tuple[CoordinatorRecord, Writer | None]] = []
         self.timers: dict[Hashable, int] = {}
         self.refuse_appends: ErrorCode | None = None
+        self.metadata = MetadataCache("cluster")
         self._settings = self.values.settings()
         self.shard = self.new_shard()
         self._act(self.shard.loaded(self.now_ms), ())
 
     def new_shard(self) -> GroupShard:
-        return GroupShard(0, self._settings, self.meters)
+        return GroupShard(0, self._settings, self.meters, self.new_consumer_groups())
+
+    def new_consumer_groups(self) -> ConsumerGroups:
+        return ConsumerGroups(self.values.consumer_settings(), GroupTopics(self.metadata))
 
     # The runtime's part.
 

@@ -9,6 +9,8 @@ Source: GroupCoordinatorService (4.3).
 from collections.abc import Callable, Sequence
 
 from broker.context import RequestContext
+from broker.coordinator.group.consumer_members import check_request
+from broker.coordinator.group.consumer_settings import ConsumerSettings
 from broker.coordinator.group.offset_commands import TopicCommits, TopicPartitions
 from broker.coordinator.group.settings import GroupMeters, GroupSettings
 from broker.coordinator.group.shard import GroupShard
@@ -16,8 +18,10 @@ from broker.coordinator.group.turn import Caller
 from broker.coordinator.partition_of import partition_of
 from broker.coordinator.runtime import CoordinatorRuntime
 from broker.coordinator.shard import Outcome, PartOfTransaction, Waiter
+from cluster.features import GROUP_VERSION
 from cluster.metadata_cache import MetadataCache
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.leave_group import LeaveGroupRequest
@@ -39,11 +43,13 @@ class GroupCoordinator:
         metadata: MetadataCache,
         settings: GroupSettings,
         meters: GroupMeters,
+        consumer_settings: ConsumerSettings,
     ) -> None:
         self.runtime = runtime
         self.meters = meters
         self._metadata = metadata
         self._settings = settings
+        self._consumer_settings = consumer_settings
 
     def join(self, request: JoinGroupRequest, caller: Caller) -> None:
         """Answered with a JoinGroupResponse, when the members are gathered."""
@@ -123,6 +129,26 @@ class GroupCoordinator:
             lambda shard, _: shard.fetch(wanted, topics, require_stable, waiter),
             waiter,
         )
+
+    def consumer_heartbeat(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> None:
+        """Answered with a ConsumerGroupHeartbeatResponse, refusals that have a text included."""
+        self.check_consumer_protocol()
+        check_request(request, caller.version, self._consumer_settings.assignors())
+        self._ask(
+            request.group_id,
+            lambda shard, now: shard.consumer_heartbeat(request, caller, now),
+            caller.waiter,
+        )
+
+    def consumer_describe(self, group_id: str, waiter: Waiter) -> None:
+        """Answered with a DescribedGroup of ConsumerGroupDescribe."""
+        self._ask(group_id, lambda shard, _: shard.consumer_describe(group_id, waiter), waiter)
+
+    def check_consumer_protocol(self) -> None:
+        """UNSUPPORTED_VERSION where the cluster or the settings do without KIP-848."""
+        is_agreed = self._metadata.features.level(GROUP_VERSION) > 0
+        if not (is_agreed and self._consumer_settings.is_served):
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
     def describe(self, group_id: str, version: int, waiter: Waiter) -> None:
         """Answered with a DescribedGroup."""

@@ -3,7 +3,8 @@
 Who may commit is for the group's own kind to say; a group id that nobody has used becomes a simple
 group by its first commit. Offsets end
 
-    empty group of a protocol   a retention after it became empty
+    empty classic group         a retention after it became empty
+    KIP-848 group               a retention after the commit, in topics nobody subscribes to
     stable consumer group       a retention after the commit, in topics nobody subscribes to
     simple group                a retention after the commit
 
@@ -18,6 +19,9 @@ from typing import Final, NamedTuple
 from broker.coordinator.group.classic import ClassicGroups
 from broker.coordinator.group.classic_group import CONSUMER, ClassicGroup, GroupState
 from broker.coordinator.group.classic_records import group_tombstone
+from broker.coordinator.group.consumer import ConsumerGroups
+from broker.coordinator.group.consumer_group import ConsumerGroup
+from broker.coordinator.group.consumer_group import GroupState as ConsumerGroupState
 from broker.coordinator.group.offset_records import NEVER, CommittedOffset
 from broker.coordinator.group.offsets import OffsetStore, OffsetToCommit, tombstone
 from broker.coordinator.group.settings import GroupSettings
@@ -40,6 +44,7 @@ GROUPS_A_STEP: Final = 200
 RECORDS_A_STEP: Final = 1000
 """An expiry writes this much at a time, far below what one batch may hold."""
 MINUTE_MS: Final = 60_000
+_EMPTY: Final = (GroupState.EMPTY, ConsumerGroupState.EMPTY)
 
 
 TopicPartitions = tuple[str, Sequence[int]]
@@ -57,10 +62,15 @@ class OffsetCommands:
     """Decides over a store; see the module."""
 
     def __init__(
-        self, offsets: OffsetStore, classic: ClassicGroups, settings: GroupSettings
+        self,
+        offsets: OffsetStore,
+        classic: ClassicGroups,
+        consumer: ConsumerGroups,
+        settings: GroupSettings,
     ) -> None:
         self._offsets = offsets
         self._classic = classic
+        self._consumer = consumer
         self._settings = settings
         self._to_look_at: list[str] = []
 
@@ -186,6 +196,10 @@ class OffsetCommands:
 
     def delete_group(self, group_id: str) -> list[CoordinatorRecord]:
         """Forget a group and its offsets; GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
+        consumer = self._consumer.groups.get(group_id)
+        if consumer is not None:
+            of_group = self._consumer.tombstones(consumer)
+            return [*self._offsets.tombstones(group_id), *of_group]
         group = self._classic.groups.get(group_id)
         if group is None and not self._offsets.has_offsets(group_id):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -197,11 +211,11 @@ class OffsetCommands:
         self, group_id: str, topics: Sequence[TopicPartitions], turn: Turn
     ) -> list[ErrorCode]:
         """Forget some offsets; a code for each topic. KafkaError refuses them all."""
-        group = self._classic.groups.get(group_id)
+        group = self._group(group_id)
         if group is None and not self._offsets.has_offsets(group_id):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         if (
-            group is not None
+            isinstance(group, ClassicGroup)
             and group.state is not GroupState.EMPTY
             and group.protocol_type != CONSUMER
         ):
@@ -221,7 +235,8 @@ class OffsetCommands:
     def expire(self, turn: Turn) -> bool:
         """Look at some groups; whether there are more to look at."""
         if not self._to_look_at:
-            self._to_look_at = [*{**self._classic.groups, **dict.fromkeys(self._offsets.groups())}]
+            groups = self._classic.groups.keys() | self._consumer.groups.keys()
+            self._to_look_at = [*groups.union(self._offsets.groups())]
         for _ in range(GROUPS_A_STEP):
             if not self._to_look_at or len(turn.records) >= RECORDS_A_STEP:
                 break
@@ -234,7 +249,7 @@ class OffsetCommands:
         return len(turn.records) == RECORDS_A_STEP
 
     def _expired(self, group_id: str, now_ms: int) -> list[CoordinatorRecord]:
-        group = self._classic.groups.get(group_id)
+        group = self._group(group_id)
         counts_from = _retention_start(group)
         if counts_from is None:
             return []
@@ -249,12 +264,18 @@ class OffsetCommands:
             return group is not None and group.is_subscribed(topic)
 
         gone, nothing_left = self._offsets.expired(group_id, is_subscribed, has_expired)
-        if nothing_left and (group is None or group.state is GroupState.EMPTY):
+        if nothing_left and (group is None or group.state in _EMPTY):
             _logger.info("Group %s is forgotten: none of its offsets is left", group_id)
-            gone.append(group_tombstone(group_id))
+            if isinstance(group, ConsumerGroup):
+                gone += self._consumer.tombstones(group)
+            else:
+                gone.append(group_tombstone(group_id))
         elif gone:
             _logger.info("Forgetting %d offsets of group %s", len(gone), group_id)
         return gone
+
+    def _group(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+        return self._consumer.groups.get(group_id) or self._classic.groups.get(group_id)
 
 
 def no_offset(partition: int, code: ErrorCode = ErrorCode.NONE) -> OffsetFetchResponsePartition:
@@ -268,13 +289,15 @@ def no_offset(partition: int, code: ErrorCode = ErrorCode.NONE) -> OffsetFetchRe
     )
 
 
-def _retention_start(group: ClassicGroup | None) -> Callable[[CommittedOffset], int] | None:
+def _retention_start(
+    group: ClassicGroup | ConsumerGroup | None,
+) -> Callable[[CommittedOffset], int] | None:
     """From when the retention of an offset counts; None while offsets of the group stay."""
 
     def from_commit(committed: CommittedOffset) -> int:
         return committed.committed_ms
 
-    if group is None or group.protocol_type is None:
+    if not isinstance(group, ClassicGroup) or group.protocol_type is None:
         return from_commit
     if group.state is GroupState.EMPTY:
         since_ms = group.state_since_ms

@@ -5,7 +5,8 @@ kind of group it is about; a group id is of one kind at a time. What a group is 
 offsets: a simple one, which exists as long as they do.
 
 ```text
-0, 1  OffsetStore      2  ClassicGroups      others  passed over, said once
+0, 1  OffsetStore      2  ClassicGroups      3-8, 16  ConsumerGroups
+others passed over, said once
 ```
 Source: GroupCoordinatorShard (4.3).
 """
@@ -14,7 +15,13 @@ import logging
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
+from broker.coordinator.group import consumer_members
 from broker.coordinator.group.classic import ClassicGroups
+from broker.coordinator.group.classic_group import GroupState
+from broker.coordinator.group.classic_records import group_tombstone
+from broker.coordinator.group.consumer import ConsumerGroups
+from broker.coordinator.group.consumer_presence import CONSUMER_TIMERS
+from broker.coordinator.group.consumer_records import RECORD_TYPES as CONSUMER_RECORDS
 from broker.coordinator.group.offset_commands import (
     OffsetCommands,
     TopicCommits,
@@ -25,9 +32,15 @@ from broker.coordinator.group.reports import Reports
 from broker.coordinator.group.settings import GroupMeters, GroupSettings
 from broker.coordinator.group.turn import Caller, TimerKey, Turn
 from broker.coordinator.shard import CoordinatorRecord, Outcome, PartOfTransaction, Waiter, Writer
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.consumer_group_heartbeat import (
+    JOIN_EPOCH,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest
-from protocol.messages.leave_group import LeaveGroupRequest
+from protocol.messages.leave_group import LeaveGroupRequest, MemberResponse
 from protocol.messages.offset_commit import OffsetCommitRequest
 from protocol.messages.offset_fetch import OffsetFetchRequestGroup
 from protocol.messages.sync_group import SyncGroupRequest
@@ -44,12 +57,19 @@ TRY_AGAIN_MS: Final = 10_000
 class GroupShard:
     """See the module."""
 
-    def __init__(self, index: int, settings: GroupSettings, meters: GroupMeters) -> None:
+    def __init__(
+        self,
+        index: int,
+        settings: GroupSettings,
+        meters: GroupMeters,
+        consumer: ConsumerGroups,
+    ) -> None:
         self.index = index
         self.offsets = OffsetStore()
         self.classic = ClassicGroups(settings, meters)
-        self.commands = OffsetCommands(self.offsets, self.classic, settings)
-        self.reports = Reports(self.offsets, self.classic)
+        self.consumer = consumer
+        self.commands = OffsetCommands(self.offsets, self.classic, consumer, settings)
+        self.reports = Reports(self.offsets, self.classic, consumer)
         self._settings = settings
         self._unknown_types: set[int] = set()
 
@@ -64,6 +84,8 @@ class GroupShard:
         record_type = int.from_bytes(key[:2], "big")
         if record_type == _CLASSIC_GROUP:
             self.classic.apply(record)
+        elif record_type in CONSUMER_RECORDS:
+            self.consumer.apply(record)
         elif record_type not in self._unknown_types:
             self._unknown_types.add(record_type)
             _logger.warning(
@@ -78,6 +100,7 @@ class GroupShard:
         """Bring groups to life and look for old offsets from time to time."""
         turn = Turn(now_ms)
         self.classic.loaded(turn)
+        self.consumer.loaded(turn)
         turn.arm(EXPIRY, self._settings.retention_check_ms())
         return turn
 
@@ -90,6 +113,8 @@ class GroupShard:
         if key == EXPIRY:
             has_more = self.commands.expire(turn)
             self._go_on(EXPIRY, 0 if has_more else self._settings.retention_check_ms(), turn)
+        elif key.kind in CONSUMER_TIMERS:
+            self.consumer.on_timer(key, turn)
         else:
             self.classic.on_timer(key, turn)
         return turn
@@ -115,8 +140,16 @@ class GroupShard:
     # Requests, by the kind of group they are about.
 
     def join(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Outcome:
-        """JoinGroup; KafkaError refuses."""
-        return self.classic.join(request, caller, Turn(now_ms))
+        """JoinGroup; KafkaError refuses. A consumer group that is empty gives way."""
+        turn = Turn(now_ms)
+        group = self.consumer.groups.get(request.group_id)
+        if group is not None:
+            if group.members:
+                raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            if request.member_id:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+            turn.records += self.consumer.tombstones(group)
+        return self.classic.join(request, caller, turn)
 
     def sync(self, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Outcome:
         """SyncGroup; KafkaError refuses."""
@@ -129,6 +162,9 @@ class GroupShard:
     def leave(self, request: LeaveGroupRequest, caller: Caller, now_ms: int) -> Outcome:
         """LeaveGroup: answers every member; KafkaError refuses."""
         turn = Turn(now_ms)
+        if request.group_id in self.consumer.groups:
+            turn.tell(caller.waiter, _no_classic_members(request, caller.version))
+            return turn
         turn.tell(caller.waiter, self.classic.leave(request, caller.version, turn))
         return turn
 
@@ -141,7 +177,10 @@ class GroupShard:
     ) -> Outcome:
         """OffsetCommit: answers the partitions of each topic; KafkaError refuses."""
         turn = Turn(now_ms)
-        self.commands.check_commit(request, caller.version, turn)
+        if not self._check_consumer_commit(request, topics, ErrorCode.STALE_MEMBER_EPOCH):
+            self.commands.check_commit(request, caller.version, turn)
+        elif caller.version < consumer_members.FIRST_COMMIT_VERSION and request.member_id:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         return self.commands.commit(request, topics, caller.waiter, turn)
 
     def commit_in_transaction(
@@ -153,7 +192,13 @@ class GroupShard:
         now_ms: int,
     ) -> Outcome:
         """TxnOffsetCommit: the offsets count once the writer's transaction commits."""
-        self.commands.check_transactional(request)
+        names_member = request.member_id or request.group_instance_id is not None
+        if request.generation_id_or_member_epoch >= 0 or names_member:
+            is_checked = self._check_consumer_commit(request, topics, ErrorCode.ILLEGAL_GENERATION)
+        else:
+            is_checked = request.group_id in self.consumer.groups
+        if not is_checked:
+            self.commands.check_transactional(request)
         turn = Turn(now_ms)
         turn.writer, turn.terms = part
         return self.commands.commit(request, topics, waiter, turn)
@@ -165,7 +210,10 @@ class GroupShard:
         require_stable: bool,
         waiter: Waiter,
     ) -> Outcome:
-        """OffsetFetch of one group, all topics where None: answers each topic."""
+        """OffsetFetch of one group, all topics where None: answers each topic; KafkaError."""
+        group = self.consumer.groups.get(wanted.group_id)
+        if group is not None:
+            consumer_members.check_fetch(group, wanted.member_id, wanted.member_epoch)
         return Outcome(
             answers=[(waiter, self.commands.fetch(wanted.group_id, topics, require_stable))]
         )
@@ -185,3 +233,67 @@ class GroupShard:
         turn = Turn(now_ms)
         turn.tell(waiter, self.commands.delete_offsets(group_id, topics, turn))
         return turn
+
+    # Consumer groups.
+
+    def consumer_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Outcome:
+        """ConsumerGroupHeartbeat: answers the response, a refusal with its text."""
+        try:
+            before = self._clear_way(request)
+            return self.consumer.heartbeat(request, caller, before, Turn(now_ms))
+        except KafkaError as error:
+            refusal = ConsumerGroupHeartbeatResponse(
+                error_code=error.code, error_message=error.message or error.code.text
+            )
+            return Outcome(answers=[(caller.waiter, refusal)])
+
+    def _clear_way(self, request: ConsumerGroupHeartbeatRequest) -> list[CoordinatorRecord]:
+        """What forgets the group as the classic one it was, if it is empty; GROUP_ID_NOT_FOUND."""
+        group_id = request.group_id
+        if group_id in self.consumer.groups:
+            return []
+        classic = self.classic.groups.get(group_id)
+        is_joining = request.member_epoch == JOIN_EPOCH
+        if classic is not None and not (is_joining and classic.state is GroupState.EMPTY):
+            text = f"Group {group_id} is not a consumer group."
+            if is_joining:
+                text = (
+                    f"Cannot upgrade classic group {group_id} to consumer group because online "
+                    "upgrade is disabled."
+                )
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+        was_there = classic is not None or self.offsets.has_offsets(group_id)
+        return [group_tombstone(group_id)] if was_there else []
+
+    def consumer_describe(self, group_id: str, waiter: Waiter) -> Outcome:
+        """ConsumerGroupDescribe of one."""
+        return Outcome(answers=[(waiter, self.reports.describe_consumer(group_id))])
+
+    def _check_consumer_commit(
+        self, request: OffsetCommitRequest, topics: Sequence[TopicCommits], stale: ErrorCode
+    ) -> bool:
+        """Whether this is about a consumer group, whose member may then commit; KafkaError."""
+        group = self.consumer.groups.get(request.group_id)
+        if group is None:
+            return False
+        places = (
+            (topic.topic_id, one.partition_index) for topic in topics for one in topic.partitions
+        )
+        consumer_members.check_commit(
+            group, request.member_id, request.generation_id_or_member_epoch, places, stale
+        )
+        return True
+
+
+def _no_classic_members(request: LeaveGroupRequest, version: int) -> list[MemberResponse]:
+    """Members of a consumer group leave by their heartbeats alone."""
+    return [
+        MemberResponse(
+            member_id=one.member_id,
+            group_instance_id=one.group_instance_id,
+            error_code=ErrorCode.UNKNOWN_MEMBER_ID,
+        )
+        for one in request.leaving(version)
+    ]
