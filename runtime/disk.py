@@ -15,6 +15,7 @@ import os
 import stat
 from typing import Protocol
 
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _NOTHING_THERE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 
 
@@ -102,6 +103,9 @@ class Disk(Protocol):
 
     def lock(self, path: str) -> DirectoryLock:
         """Lock a file, made if missing; BlockingIOError when another holder has it."""
+
+    def boot_id(self) -> str:
+        """Another one after each power cut, the same until then; empty where nobody knows."""
 
 
 def _mode_of(path: str) -> int | None:
@@ -299,3 +303,10 @@ class OsDisk:
                 raise BlockingIOError(errno.EAGAIN, "locked by another process", path) from error
             raise
         return _FileLock(fd)
+
+    def boot_id(self) -> str:
+        """What Linux calls this run of itself."""
+        try:
+            return self.read_file(_BOOT_ID).decode().strip()
+        except OSError:
+            return ""

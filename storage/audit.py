@@ -20,6 +20,7 @@ from typing import NamedTuple
 from protocol.model import TopicPartition
 from runtime.disk import Disk
 from storage.filenames import (
+    BOOT_ID_FILE,
     CLEAN_SHUTDOWN_FILE,
     CLEANER_CHECKPOINT,
     DELETE,
@@ -43,7 +44,9 @@ from storage.log_dirs import MetaProperties
 from storage.reused_names import is_newer_than_checkpoints
 
 _METADATA_STORE = "tidelog-metadata.sqlite"
-_KNOWN = frozenset((LOCK_FILE, CLEAN_SHUTDOWN_FILE, META_PROPERTIES_FILE, *CHECKPOINTS))
+_KNOWN = frozenset(
+    (LOCK_FILE, BOOT_ID_FILE, CLEAN_SHUTDOWN_FILE, META_PROPERTIES_FILE, *CHECKPOINTS)
+)
 _STATES = {
     DELETE: "waits for its removal by the next start",
     FUTURE: "is being filled from another log directory; a start goes on with that or drops it",

@@ -1,7 +1,7 @@
 """Every name in a log directory, made and parsed here and nowhere else.
 
 ```text
-<log.dir>/.lock  .kafka_cleanshutdown  meta.properties  *-checkpoint
+<log.dir>/.lock  .boot-id  .kafka_cleanshutdown  meta.properties  *-checkpoint
 <log.dir>/<topic>-<partition>/                       live replica
 <log.dir>/<topic>-<partition>.<32 hex>-delete/       waits for its removal
 <log.dir>/<topic>-<partition>.<32 hex>-future/       is filled from another log directory
@@ -33,6 +33,7 @@ TEMPORARY = ".tmp"
 LOCK_FILE = ".lock"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 META_PROPERTIES_FILE = "meta.properties"
+BOOT_ID_FILE = ".boot-id"
 PARTITION_METADATA_FILE = "partition.metadata"
 NEWER_THAN_CHECKPOINTS = "newer-than-checkpoints"
 MOVED_FROM = "moved-from"

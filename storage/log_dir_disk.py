@@ -198,6 +198,10 @@ class LogDirDisk:
         except OSError as error:
             self._failed(f"asking the usage of {path}", error)
 
+    def boot_id(self) -> str:
+        """Which run of the machine this is."""
+        return self._disk.boot_id()
+
     def lock(self, path: str) -> DirectoryLock:
         """Lock a file; BlockingIOError when another holder has it."""
         try:

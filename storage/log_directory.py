@@ -3,6 +3,7 @@
     open()            directory made if missing, locked; a second process is refused
     discover()        what lies in it: live replicas, leftovers of deletions, names we do not know
     checkpoints       four files of offsets by partition, written by `storage.log_jobs`
+    remember_boot()   `.boot-id`: which run of the machine has what is not synced; none when clean
     close(clean)      mark of a clean shutdown, only if everything was loaded; lock released
 
 A directory that failed is offline until the process ends: nothing below it is touched again.
@@ -19,6 +20,7 @@ from runtime.disk import DirectoryLock, Disk
 from storage.checkpoints import OffsetCheckpoint
 from storage.errors import CorruptFileError, StorageError
 from storage.filenames import (
+    BOOT_ID_FILE,
     CLEANER_CHECKPOINT,
     DELETE,
     FUTURE,
@@ -75,6 +77,7 @@ class LogDirectory:
         "high_watermarks",
         "loaded",
         "log_starts",
+        "lost_power",
         "offline",
         "path",
         "recovery_points",
@@ -90,6 +93,7 @@ class LogDirectory:
         self.cleaner_offsets = OffsetCheckpoint(self.disk, path, CLEANER_CHECKPOINT)
         self.offline = False
         self.was_clean = False
+        self.lost_power = False
         self.loaded = False
         self.clean_broker_epoch = UNKNOWN_BROKER_EPOCH
         self._lock: DirectoryLock | None = None
@@ -126,6 +130,29 @@ class LogDirectory:
             self.clean_broker_epoch = epoch
         return self.was_clean
 
+    def find_power_cut(self) -> None:
+        """`lost_power`: the broker that wrote here last ended with its machine, not by itself.
+
+        False where that is not known: after Kafka, which leaves no `.boot-id`.
+        """
+        written = self._written_since()
+        self.lost_power = written != b"" and written != self.disk.boot_id().encode()
+
+    def remember_boot(self) -> None:
+        """What is written from now on is lost with this run of the machine, unless it is synced.
+
+        Once every log is loaded, and before anything is written: a start that was interrupted is
+        told the same again. Durable, for it counts after a power cut only.
+        """
+        boot_id = self.disk.boot_id().encode()
+        if boot_id != self._written_since():
+            self.disk.write_file(f"{self.path}/{BOOT_ID_FILE}", boot_id, sync=True)
+            self.disk.fsync_dir(self.path)
+
+    def _written_since(self) -> bytes:
+        path = f"{self.path}/{BOOT_ID_FILE}"
+        return self.disk.read_file(path) if self.disk.exists(path) else b""
+
     def discover(self) -> Discovery:
         """What the directory holds by its names."""
         found = Discovery([], [], [], [])
@@ -156,6 +183,8 @@ class LogDirectory:
         """Mark the shutdown clean if it is, and give up the lock."""
         try:
             if clean and not self.offline:
+                if self.disk.exists(f"{self.path}/{BOOT_ID_FILE}"):
+                    self.disk.unlink(f"{self.path}/{BOOT_ID_FILE}")
                 write_clean_shutdown_mark(self.disk, self.path, broker_epoch)
         finally:
             self.release()

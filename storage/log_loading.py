@@ -212,6 +212,7 @@ def survey(
     `expected` answers the topic id metadata has for a partition of this broker, None for unknown.
     """
     clean = directory.take_clean_mark()
+    directory.find_power_cut()
     points = directory.read_checkpoint(directory.recovery_points)
     starts = directory.read_checkpoint(directory.log_starts)
     marks = directory.read_checkpoint(directory.high_watermarks)
@@ -236,13 +237,14 @@ def survey(
             starts.get(partition, 0),
             marks.get(partition, 0),
             dirty.get(partition, -1),
+            directory.lost_power,
         )
         if clean:
             remove_mark(directory.disk, path)
             doubted.discard(partition)
         elif (known := known_instead(directory.disk, path)) is not None:
             logger.info("%s is newer than the checkpoints, which are not believed about it", path)
-            checkpoints = Checkpoints(clean, *known)
+            checkpoints = Checkpoints(clean, *known, lost_power=directory.lost_power)
             doubted.add(partition)
         else:
             doubted.discard(partition)

@@ -158,11 +158,20 @@ class LogManager:
                     self._add(task.log())
                 recovered += task.recovers
         for directory in self.directories.values():
-            directory.loaded = not (directory.offline or self.damaged.lie_in(directory.path))
+            self._loaded(directory)
         offline = [path for path, directory in self.directories.items() if directory.offline]
         return LoadReport(
             len(self._logs), recovered, list(self._unserved), offline, self.damaged.all()
         )
+
+    def _loaded(self, directory: LogDirectory) -> None:
+        """Every log of the directory is as its loading left it; now it may be written."""
+        try:
+            if not directory.offline:
+                directory.remember_boot()
+        except StorageError as error:
+            self._go_offline(directory, error)
+        directory.loaded = not (directory.offline or self.damaged.lie_in(directory.path))
 
     def abandon_load(self, tasks: Iterable[LoadTask]) -> None:
         """Give the directories up before all their logs are loaded.

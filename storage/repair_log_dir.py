@@ -19,6 +19,7 @@ from runtime.disk import Disk
 from storage.checkpoints import OffsetCheckpoint
 from storage.errors import CorruptFileError
 from storage.filenames import (
+    BOOT_ID_FILE,
     CLEAN_SHUTDOWN_FILE,
     CLEANER_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
@@ -42,7 +43,7 @@ _MADE_ANEW = (
     HIGH_WATERMARK_CHECKPOINT,
     CLEANER_CHECKPOINT,
 )
-_LEFT_SILENTLY = frozenset((LOCK_FILE, CLEAN_SHUTDOWN_FILE, *_MADE_ANEW))
+_LEFT_SILENTLY = frozenset((LOCK_FILE, BOOT_ID_FILE, CLEAN_SHUTDOWN_FILE, *_MADE_ANEW))
 
 Offsets = dict[TopicPartition, int]
 

@@ -3,7 +3,7 @@
 After a clean shutdown the files are trusted; only the tail of the last segment is walked, to find
 the log end. Otherwise every segment from the one that holds the recovery point on is read through
 (`storage.segment.recovery`): at the first batch that is not whole and right the log ends, and later
-segments are dropped; so they are where the records before them never reached the disk. Below the
+segments are dropped; so they are where a power cut took the records before them. Below the
 recovery point everything was durable, and is trusted in both cases, unless an index file is missing
 or cannot be right: then recovery begins with that segment.
 
@@ -56,7 +56,8 @@ logger = logging.getLogger(__name__)
 class Checkpoints(NamedTuple):
     """What is known of a log from the files of its log directory; 0 where nothing is.
 
-    `first_dirty_offset` is where its last cleaning ended, -1 if it was never cleaned.
+    `first_dirty_offset` is where its last cleaning ended, -1 if it was never cleaned; `lost_power`
+    is known to be so of the machine, after a broker of ours wrote the log and was not stopped.
     """
 
     clean: bool
@@ -64,6 +65,7 @@ class Checkpoints(NamedTuple):
     log_start_offset: int
     high_watermark: int
     first_dirty_offset: int = -1
+    lost_power: bool = False
 
     def keep(self, partition: TopicPartition, kept: Sequence[dict[TopicPartition, int]]) -> None:
         """Have recovery point, log start and high watermark written again as they are."""
@@ -385,13 +387,23 @@ class _Loader:
     def _lacks_records(self, end_offset: int, following: int, checkpoints: Checkpoints) -> bool:
         """Whether a power cut took the end of a segment, and the segment after it survived.
 
-        Kafka keeps such a log, with a hole that no reader notices and no follower fills. Offsets
-        that compaction took are no loss: there are none in a log that is not compacted, never was
-        cleaned, and was not durable so far.
+        Kafka keeps such a log, with a hole that no reader notices and no follower fills. So do we
+        where a hole may be natural: where compaction was at work, where records were durable so
+        far, and wherever the machine is not known to have lost any: segments of Kafka's begin
+        behind a gap, and after the mere end of a process nothing is missing.
         """
+        if end_offset >= following or checkpoints.clean:
+            return False
         never_cleaned = not self._compact and checkpoints.first_dirty_offset < 0
-        unflushed = not checkpoints.clean and end_offset >= checkpoints.recovery_point
-        return never_cleaned and unflushed and end_offset < following
+        unflushed = end_offset >= checkpoints.recovery_point
+        if never_cleaned and unflushed and not checkpoints.lost_power:
+            logger.warning(
+                "%s No records at offsets %d to %d, between two segments; both are kept",
+                self._prefix,
+                end_offset,
+                following - 1,
+            )
+        return never_cleaned and unflushed and checkpoints.lost_power
 
     def _tell_of_cut(
         self, recovery: Recovery, segments: list[Segment], checkpoints: Checkpoints

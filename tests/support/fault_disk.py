@@ -65,6 +65,7 @@ class FaultDisk:
         self.fsyncs = 0
         self.opened = 0
         self.now_ms = 0
+        self.boots = 1
         self.torn_writes = False
         self._total, self._usable = total, usable
         self._crash_at: int | None = None
@@ -113,6 +114,7 @@ class FaultDisk:
         other.root = self.root.copy({})
         other.changes = self.changes
         other.now_ms = self.now_ms
+        other.boots = self.boots
         return other
 
     def image(self) -> dict[str, bytes]:
@@ -145,6 +147,7 @@ class FaultDisk:
     def power_cut(self, chance: random.Random | PowerCut | None = None) -> None:
         """A new boot: only what was synced is left, or what chance adds of the rest."""
         self.restart()
+        self.boots += 1
         cut = EachByItself(chance) if isinstance(chance, random.Random) else chance or PowerCut()
         seen: set[int] = set()
         waiting: list[File | Directory] = [self.root]
@@ -352,6 +355,10 @@ class FaultDisk:
         return _Lock(self._locks, path)
 
     # Below the port.
+
+    def boot_id(self) -> str:
+        """Counted."""
+        return f"boot {self.boots}"
 
     def _alive(self) -> None:
         if self._dead:

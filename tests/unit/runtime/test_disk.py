@@ -254,3 +254,7 @@ def test_failures_are_met_once_and_by_path() -> None:
     disk.clear_failures()
     disk.write_file("a.log", b"x", sync=True)
     assert disk.fsyncs == 1
+
+
+def test_a_run_of_the_machine_has_one_name() -> None:
+    assert OsDisk().boot_id() == OsDisk().boot_id()

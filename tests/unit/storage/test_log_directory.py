@@ -68,3 +68,29 @@ def test_usage_is_unknown_where_the_disk_does_not_tell() -> None:
     assert directory.usage() == (100, 40)
     disk.fail("usage", errno.EIO)
     assert directory.usage() == (-1, -1)
+
+
+def test_a_power_cut_is_known_by_the_run_of_the_machine() -> None:
+    disk = FaultDisk()
+
+    def loses_power() -> bool:
+        directory = LogDirectory(disk, "/var/lib/tide")
+        directory.open()
+        directory.find_power_cut()
+        return directory.lost_power
+
+    assert not loses_power()
+    disk.restart()
+    opened(disk).remember_boot()
+    disk.restart()
+    assert not loses_power()
+    disk.power_cut()
+    assert loses_power()
+    disk.restart()
+    assert loses_power(), "what an interrupted start did not mend, the next one has to"
+    disk.restart()
+    directory = opened(disk)
+    directory.remember_boot()
+    directory.close(clean=True)
+    disk.power_cut()
+    assert not loses_power()

@@ -1,6 +1,8 @@
 """Opening a log: what is trusted, what is read through, where it ends."""
 
 from config.topic_config import LogConfig
+from storage.filenames import BOOT_ID_FILE
+from storage.moving.copying import roll_at
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, PARTITION, START_MS, LogHarness
 
@@ -184,3 +186,28 @@ def test_a_log_ends_before_records_that_a_power_cut_took_though_later_ones_survi
 def test_offsets_that_compaction_may_have_taken_are_no_loss() -> None:
     again = holed(LogConfig(compact=True))
     assert again.content() == [(0, b"kept"), (2, b"left over")]
+
+
+def test_segments_behind_a_gap_outlive_the_end_of_a_process() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"first"])
+    roll_at(harness.log, 5, START_MS)
+    harness.append([b"behind a gap"])
+    disk.restart()
+    kept = [(0, b"first"), (5, b"behind a gap")]
+    assert LogHarness(disk).content() == kept
+    disk.restart()
+    assert LogHarness(disk).content() == kept
+
+
+def test_no_power_cut_is_assumed_where_kafka_wrote_last() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    harness.append([b"first"])
+    roll_at(harness.log, 5, START_MS)
+    harness.append([b"behind a gap"])
+    disk.unlink(f"{LOG_DIR}/{BOOT_ID_FILE}")
+    disk.sync_all()
+    disk.power_cut()
+    assert LogHarness(disk).content() == [(0, b"first"), (5, b"behind a gap")]
