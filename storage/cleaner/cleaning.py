@@ -13,6 +13,7 @@ renames, never gives a name to bytes that a power cut can still take.
 Source: Cleaner.doClean, cleanSegments, buildOffsetMap (4.3).
 """
 
+import errno
 from collections.abc import Generator, Iterator
 
 from protocol.errors import KafkaError
@@ -43,6 +44,9 @@ from storage.segment.segment import Segment
 
 _REPORTED_BYTES = 1 << 16
 _OPEN_FILES = 4
+SPARE_BYTES = 16 << 20
+_SPARE_PART = 20
+"""A cleaning leaves so much of the disk, or this part of a small one, to those who append."""
 
 _Step = int | CleanedGroup
 """Bytes moved, or a group that is done."""
@@ -264,7 +268,16 @@ class _Output:
     def _write(self) -> None:
         if not self._batches:
             return
+        self._require_space()
         data = b"".join(batch.view for batch in self._batches)
         self.segment.append_many(self._batches, memoryview(data))
         self._written += self._waiting
         self._batches, self._waiting = [], 0
+
+    def _require_space(self) -> None:
+        """OSError(ENOSPC) before the disk is full: what a failed append would cost is far more."""
+        total, usable = self._disk.usage(self._order.directory)
+        if usable < self._waiting + min(SPARE_BYTES, total // _SPARE_PART):
+            raise OSError(
+                errno.ENOSPC, "What is left of the disk is for appends", self._order.directory
+            )

@@ -5,12 +5,15 @@
     end       the first dirty offset moves and cleaner-offset-checkpoint is written
 
 All state is the loop thread's. A log that something is wrong with is uncleanable until the process
-ends: it is served on, and nothing of it is dropped. A disk that fails takes its directory offline.
+ends: it is served on, and nothing of it is dropped. A disk that fails takes its directory offline;
+one that has no room for the cleaned segment as well, or a machine without memory or descriptors for
+another process, only puts the cleaning off, and has back what it took.
 What is out of date when it comes back, because the log was truncated, deleted, moved or paused, is
 thrown away; nothing waits for it.
 Source: LogCleaner.java, LogCleanerManager.java (4.3).
 """
 
+import errno
 import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -49,6 +52,20 @@ LEAST_IO_BYTES = 1 << 12
 MOST_DEATHS = 2
 KEPT_WARM_MS = 60_000
 """A process that has cleaned is kept for the next cleaning this long: to start one takes 0.1 s."""
+PUT_OFF_MS = 60_000
+"""How long a log is left alone that could not be cleaned for want of space, memory or files."""
+
+_SHORTAGES = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+)
+
+
+def _thread(slot: int) -> str:
+    """The job name of a slot's steps, as Kafka calls the thread.
+
+    Not the survey's: that one would wait while a step runs, and the other slots for it.
+    """
+    return f"{CLEANER}-thread-{slot}"
 
 
 class CleanerSettings(NamedTuple):
@@ -83,6 +100,7 @@ class LogCleaner:
         self._uncleanable: dict[TopicPartition, PartitionLog] = {}
         self._deaths: dict[TopicPartition, int] = {}
         self._warm: dict[int, Round] = {}
+        self._put_off: dict[TopicPartition, int] = {}
         self._throttle = Throttle()
         self._surveying = False
         self._stopped = False
@@ -142,6 +160,11 @@ class LogCleaner:
         self.facts.last_run_ms = now_ms
         if self._stopped or self._surveying or not self._free_slots():
             return ()
+        self._put_off = {
+            partition: since_ms
+            for partition, since_ms in self._put_off.items()
+            if abs(now_ms - since_ms) < PUT_OFF_MS
+        }
         logs = [log for log in self._manager.all_logs() if self._may_be_cleaned(log)]
         self._surveying = True
         return (self._slice(logs, [], now_ms),)
@@ -173,15 +196,21 @@ class LogCleaner:
         self.facts.surveyed([dirt for _, dirt in found], now_ms)
         due = [one for one in found if one[1].is_due(one[0].config.min_cleanable_dirty_ratio)]
         jobs: list[Job] = []
+        threads = self._settings.threads()
+        for slot in [slot for slot in self._warm if slot >= threads and slot not in self._rounds]:
+            jobs += self._let_go(slot, now_ms)
         for slot in self._free_slots():
             chosen = filthiest(due)
             if chosen is None:
                 jobs += self._let_go(slot, now_ms)
                 continue
             due.remove(chosen)
-            log, dirt = chosen
+            log = chosen[0]
             if self._may_be_cleaned(log):
-                jobs.append(self._begin(slot, log, dirt, now_ms))
+                # It may have been cut, or lost segments, since its slice of the survey.
+                dirt = _dirt_of(log, now_ms)
+                if dirt.cleanable_bytes:
+                    jobs.append(self._begin(slot, log, dirt, now_ms))
         return jobs
 
     def _let_go(self, slot: int, now_ms: int) -> list[Job]:
@@ -190,7 +219,7 @@ class LogCleaner:
         if last is None or abs(now_ms - last.now_ms) < KEPT_WARM_MS:
             return []
         self._rounds[slot] = self._warm.pop(slot)
-        return [last.discard(CLEANER)]
+        return [last.discard(_thread(slot))]
 
     def _free_slots(self) -> list[int]:
         return [slot for slot in range(self._settings.threads()) if slot not in self._rounds]
@@ -201,6 +230,7 @@ class LogCleaner:
             log.config.compact
             and not log.offline
             and partition not in self._paused
+            and partition not in self._put_off
             and self._uncleanable.get(partition) is not log
             and all(round_.log is not log for round_ in self._rounds.values())
             and self._manager.get(partition) is log
@@ -226,7 +256,7 @@ class LogCleaner:
             order.end_offset,
         )
         round_ = self._rounds[slot] = Round(self, self._runner, slot, log, order, now_ms)
-        return round_.step(CLEANER, NO_DELAY_MS, first=True)
+        return round_.step(_thread(slot), NO_DELAY_MS, first=True)
 
     def step_bytes(self) -> int:
         """How much the next step may move; on the loop."""
@@ -236,12 +266,16 @@ class LogCleaner:
     def stepped(self, round_: Round, progress: Progress) -> Sequence[Job]:
         """Swap in what is complete, and go on or end."""
         if not round_.is_current or not round_.log.config.compact:
-            return (round_.discard(CLEANER),)
+            return (round_.discard(_thread(round_.slot)),)
         jobs: Sequence[Job] = NO_JOBS
         if progress.group is not None:
-            swapped = swap_in(round_.log, *progress.group, round_.now_ms)
+            try:
+                swapped = swap_in(round_.log, *progress.group, round_.now_ms)
+            except Exception:
+                del self._rounds[round_.slot]
+                raise
             if swapped is None:
-                return (round_.discard(CLEANER),)
+                return (round_.discard(_thread(round_.slot)),)
             round_.renamed = True
             jobs = swapped
         if progress.stats is not None:
@@ -249,7 +283,7 @@ class LogCleaner:
         delay_ms = self._throttle.delay_ms(
             progress.moved_bytes, self._settings.io_max_bytes_per_second(), round_.now_ms
         )
-        return (*jobs, round_.step(CLEANER, delay_ms))
+        return (*jobs, round_.step(_thread(round_.slot), delay_ms))
 
     def _cleaned(self, round_: Round, stats: CleaningStats) -> Sequence[Job]:
         log = round_.log
@@ -278,9 +312,12 @@ class LogCleaner:
         """Tell a log that is wrong from a disk that is, and from one that only changed."""
         log = round_.log
         if not round_.is_current:
-            return (round_.discard(CLEANER),)
+            return (round_.discard(_thread(round_.slot)),)
         if isinstance(error, CleaningInterrupted):
             self._died(log, round_.slot)
+        elif isinstance(error, OSError) and error.errno in _SHORTAGES:
+            self._put_off[log.topic_partition] = round_.now_ms
+            logger.warning("%s Cleaning put off: %s", log.prefix, error)
         elif isinstance(error, StorageError | OSError):
             self._rounds.pop(round_.slot, None)
             if isinstance(error, StorageError):
@@ -291,7 +328,7 @@ class LogCleaner:
         else:
             self._mark_uncleanable(log, repr(error))
             logger.error("%s Cleaning failed", log.prefix, exc_info=error)
-        return (round_.discard(CLEANER),)
+        return (round_.discard(_thread(round_.slot)),)
 
     def ended(self, round_: Round) -> Sequence[Job]:
         """The slot is free: look for the next log at once."""

@@ -6,11 +6,18 @@ import logging
 import pytest
 
 from protocol.model import TopicPartition
-from storage.cleaner.log_cleaner import KEPT_WARM_MS, MOST_DEATHS, CleanerSettings, LogCleaner
+from storage.cleaner.log_cleaner import (
+    KEPT_WARM_MS,
+    MOST_DEATHS,
+    PUT_OFF_MS,
+    SLICE,
+    CleanerSettings,
+    LogCleaner,
+)
 from storage.cleaner.order import CleaningInterrupted, CleaningOrder, Progress
 from storage.cleaner.running import InLineRunner
 from storage.errors import StorageError
-from storage.filenames import CLEANER_CHECKPOINT, LOG
+from storage.filenames import CLEANED, CLEANER_CHECKPOINT, LOG, SWAP
 from storage.jobs import Job
 from tests.support.cleaning import COMPACTED, CleaningHarness, LiveCleanerSettings
 from tests.support.fault_disk import FaultDisk
@@ -207,6 +214,73 @@ def test_a_disk_that_fails_takes_its_directory_offline(call: str) -> None:
     with pytest.raises(StorageError) as caught:
         harness.clean()
     assert caught.value.directory == LOG_DIR
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM])
+def test_a_shortage_puts_the_cleaning_off_and_gives_back_what_it_took(code: int) -> None:
+    disk = FaultDisk()
+    harness = filled(CleaningHarness(disk))
+    wanted = harness.pairs()
+    disk.fail("pwrite", code, path_ends=CLEANED, times=2)
+    harness.clean()
+    assert not harness.directory.offline
+    assert harness.pairs() == wanted
+    assert not [name for name in disk.listdir(harness.log.directory) if name.endswith(CLEANED)]
+    harness.clean()
+    assert harness.log.first_dirty_offset < 0, "not again and again"
+    disk.clear_failures()
+    harness.now_ms += PUT_OFF_MS
+    harness.clean()
+    assert harness.log.first_dirty_offset > 0
+
+
+def test_a_swap_that_fails_leaves_its_slot_to_logs_of_other_directories() -> None:
+    disk = FaultDisk()
+    harness = filled(CleaningHarness(disk))
+    disk.fail("replace", errno.EIO, path_ends=SWAP)
+    with pytest.raises(StorageError):
+        harness.clean()
+    assert len(list(harness.cleaner.plan(harness.now_ms))) == 1
+
+
+def test_a_log_that_was_cut_during_a_survey_is_measured_again() -> None:
+    harness = CleaningHarness(FaultDisk())
+    filled(harness)
+    for number in range(1, SLICE + 1):
+        partition = TopicPartition("orders", number)
+        harness.manager.get_or_create(partition, TOPIC_ID, COMPACTED, harness.now_ms)
+    (first,) = harness.cleaner.plan(harness.now_ms)
+    first.work()
+    first.commit()
+    harness.run(harness.log.truncate_to(3, harness.now_ms))
+    harness.run(first.jobs)
+    assert [key for _, key, _ in harness.pairs()]
+
+
+def test_a_survey_goes_on_beside_a_cleaning() -> None:
+    harness = filled(CleaningHarness(FaultDisk()))
+    harness.settings.threads = 2
+    (work,) = harness.cleaner.plan(harness.now_ms)
+    work.work()
+    work.commit()
+    (survey,) = harness.cleaner.periodic_jobs()
+    assert survey.name not in [step.name for step in work.jobs]
+    harness.run(work.jobs)
+
+
+def test_processes_of_slots_that_are_no_more_are_let_go_too() -> None:
+    disk = FaultDisk()
+    runner = Remembering(disk)
+    harness = filled(CleaningHarness(disk, runner=runner))
+    harness.settings.threads = 2
+    harness.log = harness.manager.get_or_create(OTHER, TOPIC_ID, COMPACTED, harness.now_ms)
+    filled(harness)
+    harness.clean()
+    harness.settings.threads = 1
+    runner.forgotten.clear()
+    harness.now_ms += KEPT_WARM_MS
+    harness.clean()
+    assert sorted(runner.forgotten) == [0, 1]
 
 
 def test_retention_that_takes_a_segment_meanwhile_voids_the_cleaning_only() -> None:
