@@ -45,18 +45,20 @@ class TransactionBroker:
         config: LogConfig | None = None,
         server_version: int = 2,
         first_producer_id: int = 1000,
+        broker: ReplicaBroker | None = None,
     ) -> None:
-        """`config` is that of `__transaction_state`."""
-        self.broker = ReplicaBroker()
+        """`config` is that of `__transaction_state`; a new broker has t with three partitions."""
+        self.broker = broker or ReplicaBroker()
         self.server_version = server_version
         self.producer_ids = itertools.count(first_producer_id)
         self.has_producer_ids = True
         self.verifies = True
         self.shards: list[TransactionShard] = []
-        self.broker.create("t", partitions=3)
+        if broker is None:
+            self.broker.create("t", partitions=3)
         self._make_parts()
-        self.broker.create(TRANSACTION_STATE_TOPIC, partitions, config=config)
-        self.broker.turn()
+        if partitions:
+            self.broker.create(TRANSACTION_STATE_TOPIC, partitions, config=config)
 
     def _make_parts(self) -> None:
         broker = self.broker

@@ -1,9 +1,10 @@
 """What is advertised is what has a handler, in the versions of this release."""
 
 from collections.abc import Coroutine, Sequence
-from typing import Any
+from typing import Any, cast
 
-from broker.handler_table import Services, make_handlers
+from broker.coordinator.group.coordinator import GroupCoordinator
+from broker.handler_table import Services, Transactions, make_handlers
 from broker.handlers.api_versions import advertised
 from broker.log_dir_moves import LogDirMoves
 from broker.replication.fetch_session_cache import FetchSessionCache
@@ -18,6 +19,7 @@ from tests.support.fake_store import FakeStore
 from tests.support.loops import closed_loop
 from tests.support.replicas import ReplicaBroker
 from tests.support.served_apis import SERVED
+from tests.support.transactions import TransactionBroker
 
 
 async def create_nothing(topics: Sequence[NewTopic]) -> list[TopicResult]:
@@ -38,6 +40,9 @@ def test_every_api_of_this_release_has_a_handler() -> None:
     services.auto_creation = AutoCreation(create_nothing, spawn_nothing, lambda: True, {})
     services.producer_ids = ProducerIdBlocks(store, 1, spawn_nothing)
     services.moves = LogDirMoves(broker.logs, lambda: broker.moves)
+    one = TransactionBroker(broker=broker)
+    services.transactions = Transactions(one.coordinator, one.sender, one.writer, one.questions)
+    services.groups = cast(GroupCoordinator, None)  # Only handed on.
     handlers = make_handlers(services)
     ranges = {
         ApiKey(one.api_key): (one.min_version, one.max_version) for one in advertised(handlers)

@@ -25,6 +25,7 @@ from protocol.records.compression import Codec
 from runtime.blocking import Workers
 from tests.support.loops import closed_loop
 from tests.support.replicas import Delivery, ReplicaBroker, context_of, records_of, topic_id_of
+from tests.support.transactions import TransactionBroker
 
 TP = TopicPartition("t", 0)
 NO_WORKERS = Workers(closed_loop(), 1)
@@ -68,9 +69,15 @@ def handle(
     version: int = 9,
     client_id: str = "test",
     workers: Workers | None = None,
+    transactions: TransactionBroker | None = None,
 ) -> HandlerResult:
-    context = context_of(version, client_id=client_id)
-    return handle_produce(context, asked, replicas=broker.replicas, workers=workers or NO_WORKERS)
+    return handle_produce(
+        context_of(version, client_id=client_id),
+        asked,
+        replicas=broker.replicas,
+        workers=workers or NO_WORKERS,
+        questions=(transactions or TransactionBroker(broker=broker, partitions=0)).questions,
+    )
 
 
 def respond(broker: ReplicaBroker, asked: ProduceRequest, version: int = 9) -> ProduceResponse:
@@ -185,7 +192,37 @@ def test_batches_of_transactions_nobody_began_are_refused(broker: ReplicaBroker)
     )
     asked = request(batch)
     asked.transactional_id = "id"
-    assert codes(handle(broker, asked)) == [ErrorCode.INVALID_PRODUCER_ID_MAPPING]
+    assert codes(handle(broker, asked, transactions=TransactionBroker(broker=broker))) == [
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    ]
+    assert broker.log().log_end_offset == 0
+
+
+def test_batches_of_several_producers_in_one_transaction_are_refused(broker: ReplicaBroker) -> None:
+    batches = [
+        records_of(
+            b"a", producer_id=number, producer_epoch=0, base_sequence=0, is_transactional=True
+        )
+        for number in range(2)
+    ]
+    asked = request(*batches)
+    asked.transactional_id = "id"
+    assert (
+        codes(handle(broker, asked, transactions=TransactionBroker(broker=broker)))
+        == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
+    )
+
+
+def test_what_is_wrong_with_a_transaction_is_told_before_wrong_acks(broker: ReplicaBroker) -> None:
+    batch = records_of(
+        b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    asked = request(batch, records_of(b"b"), acks=5)
+    asked.transactional_id = "id"
+    assert codes(handle(broker, asked, transactions=TransactionBroker(broker=broker))) == [
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.INVALID_REQUIRED_ACKS,
+    ]
 
 
 def test_a_batch_of_a_transaction_without_a_name_refuses_the_whole_request(
