@@ -26,6 +26,7 @@ from typing import NamedTuple
 from protocol.model import TopicPartition
 from storage.audit import audit_log_dir
 from storage.log.partition_log import PartitionLog
+from storage.partition_metadata import encode_partition_metadata
 from storage.producer.entry import ProducerEntry
 from tests.crash.ledger import Written
 from tests.crash.machine import (
@@ -175,7 +176,7 @@ class Sight(NamedTuple):
 
 def start_again(before: Machine, disk: FaultDisk, *, killed: bool) -> None:
     """Start three times on this disk, each killed by the next; AssertionError where it shows."""
-    doubted = never_checkpointed(disk.image())
+    doubted = never_checkpointed(before, disk.image())
     first = begin(before, disk)
     found = {partition: look(log) for partition, log in logs_of(first)}
     for partition, ledger in before.ledgers.items():
@@ -206,15 +207,14 @@ def start_again(before: Machine, disk: FaultDisk, *, killed: bool) -> None:
     live_on(second)
 
 
-def never_checkpointed(image: dict[str, bytes]) -> set[str]:
+def never_checkpointed(before: Machine, image: dict[str, bytes]) -> set[str]:
     """Directories of logs that the checkpoints do not speak of: marked so, or without identity."""
+    known = {encode_partition_metadata(topic_id) for topic_id in before.topic_ids.values()}
     return {
         directory.rstrip("/")
         for directory in image
         if f"{directory}newer-than-checkpoints" in image
-        or not image.get(f"{directory}partition.metadata", b"").startswith(
-            b"version: 0\ntopic_id: "
-        )
+        or image.get(f"{directory}partition.metadata") not in known
     }
 
 
