@@ -8,14 +8,24 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
+from broker.telemetry.subscriptions import is_pattern
 from cluster.controller.topics import name_error
 from cluster.metadata_cache import MetadataCache
 from config.broker_config import BrokerConfig
-from config.dynamic import Operation, Refusal, alter_broker, alter_topic, find_request_fault
+from config.dynamic import (
+    Operation,
+    Refusal,
+    alter_broker,
+    alter_client_metrics,
+    alter_group,
+    alter_topic,
+    find_request_fault,
+)
 from protocol.errors import ErrorCode, KafkaError
 from protocol.model import ResourceType
 
 TOPICS, BROKERS = "topics", "brokers"
+GROUPS, CLIENT_METRICS = "groups", "client-metrics"
 CLUSTER_DEFAULT = "<default>"
 
 Change = Callable[[Mapping[str, str]], Mapping[str, str]]
@@ -38,7 +48,7 @@ class ResourceChange(NamedTuple):
 
 
 class ConfigChanges:
-    """Checks changes of topics and of this broker's settings, and has them written."""
+    """Checks changes of settings, and has them written."""
 
     def __init__(
         self, config: BrokerConfig, metadata: MetadataCache, controller: ConfigWriter
@@ -53,6 +63,10 @@ class ConfigChanges:
             await self._change_topic(change, validate_only=validate_only)
         elif change.resource_type == ResourceType.BROKER:
             await self._change_broker(change, validate_only=validate_only)
+        elif change.resource_type == ResourceType.GROUP:
+            await self._change_group(change, validate_only=validate_only)
+        elif change.resource_type == ResourceType.CLIENT_METRICS:
+            await self._change_client_metrics(change, validate_only=validate_only)
         else:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.resource_type}"
@@ -103,6 +117,30 @@ class ConfigChanges:
         altered(self._config.per_broker if name else self._config.cluster_default)
         if not validate_only:
             await self._controller.change_configs(BROKERS, name or CLUSTER_DEFAULT, altered)
+
+    async def _change_group(self, change: ResourceChange, *, validate_only: bool) -> None:
+        if not change.name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+
+        def altered(current: Mapping[str, str]) -> Mapping[str, str]:
+            base = {} if change.replaces else current
+            return _accepted(alter_group(self._config, base, change.operations))
+
+        altered(self._metadata.group_configs.of(change.name))
+        if not validate_only:
+            await self._controller.change_configs(GROUPS, change.name, altered)
+
+    async def _change_client_metrics(self, change: ResourceChange, *, validate_only: bool) -> None:
+        if not change.name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+
+        def altered(current: Mapping[str, str]) -> Mapping[str, str]:
+            base = {} if change.replaces else current
+            return _accepted(alter_client_metrics(base, change.operations, is_pattern))
+
+        altered(self._metadata.client_metrics.of(change.name))
+        if not validate_only:
+            await self._controller.change_configs(CLIENT_METRICS, change.name, altered)
 
 
 def check_node_id(name: str, node_id: int | None) -> None:

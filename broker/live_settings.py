@@ -17,6 +17,7 @@ from storage.log_manager import LogManager
 _log = logging.getLogger(__name__)
 
 TOPICS: Final = "topics"
+BROKERS: Final = "brokers"
 CLUSTER_DEFAULT: Final = "<default>"
 OF_LOGS: Final = frozenset(word for words in BROKER_WORDS.values() for word, _ in words)
 """Broker settings that say how logs are kept whose topics do not say it themselves."""
@@ -41,10 +42,10 @@ class LiveSettings:
         return log_config(self._config, self._metadata.topic_overrides(topic))
 
     def changed(self, entity_type: str, name: str, values: Mapping[str, str]) -> None:
-        """The store holds these values for ("topics" | "brokers", name) from now on."""
+        """The store holds these values for (entity type, name) from now on."""
         if entity_type == TOPICS:
             self._logs.update_topic_config(name, log_config(self._config, values))
-        elif name in (CLUSTER_DEFAULT, self._own_name):
+        elif entity_type == BROKERS and name in (CLUSTER_DEFAULT, self._own_name):
             self._dynamic[name] = values
             errors = self._config.set_dynamic(
                 self._dynamic.get(self._own_name, {}), self._dynamic.get(CLUSTER_DEFAULT, {})

@@ -55,6 +55,32 @@ class TopicImage:
         return next((one for one in partitions if one.partition == index), None)
 
 
+class EntityConfigs:
+    """Settings of the entities of one type that have any; `version` grows with each change."""
+
+    __slots__ = ("_configs", "version")
+
+    def __init__(self) -> None:
+        self._configs: dict[str, Mapping[str, str]] = {}
+        self.version = 0
+
+    def of(self, name: str) -> Mapping[str, str]:
+        """What is set for the entity of that name; empty for one that nobody set anything for."""
+        return self._configs.get(name, _NO_OVERRIDES)
+
+    def names(self) -> list[str]:
+        """The entities that have settings, those set first before others."""
+        return list(self._configs)
+
+    def set(self, name: str, configs: Mapping[str, str]) -> None:
+        """Replace what is set for an entity; nothing forgets it."""
+        if configs:
+            self._configs[name] = dict(configs)
+        else:
+            self._configs.pop(name, None)
+        self.version += 1
+
+
 class MetadataCache:
     """Topics, partitions, brokers and topic configs that this broker knows."""
 
@@ -66,6 +92,8 @@ class MetadataCache:
         self.brokers: dict[int, LiveBroker] = {}
         self.features: Features = NO_FEATURES
         """The levels the cluster works at; the controller puts others in their place."""
+        self.group_configs = EntityConfigs()
+        self.client_metrics = EntityConfigs()
         self._topics: dict[str, TopicImage] = {}
         self._names: dict[bytes, str] = {}
         self._overrides: dict[str, Mapping[str, str]] = {}

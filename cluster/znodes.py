@@ -7,6 +7,7 @@ Null data is not empty data. Source: ZkData, KafkaZkClient and AdminZkClient of 
     /brokers/topics/<t>                            {"partitions":{"0":[1]},"topic_id":…,"version":3}
     /brokers/topics/<t>/partitions/<p>/state       {"leader":1,"leader_epoch":0,"isr":[1],…}
     /config/topics/<t>, /config/brokers/<id>       {"version":1,"config":{"retention.ms":"1"}}
+    /config/groups/<g>, /config/client-metrics/<s> the same, ours alone; names percent-encoded
     /admin/delete_topics/<t>                       null: the topic is to be deleted
     /controller, /controller_epoch                 who is controller (ephemeral), decimal text
     /latest_producer_id_block                      {"version":1,"broker":1,"block_start":"0",…}
@@ -30,6 +31,9 @@ CLUSTER_ID = "/cluster/id"
 FEATURE = "/feature"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 DEFAULT_ENTITY = "<default>"
+GROUPS, CLIENT_METRICS = "groups", "client-metrics"
+FREE_NAMES = (GROUPS, CLIENT_METRICS)
+"""Types of entities whose names may be any text: no path could hold them as they are."""
 
 ROOT_PATHS = (
     "/consumers",
@@ -110,9 +114,19 @@ def partition_state(name: str, index: int) -> str:
     return f"{TOPICS}/{name}/partitions/{index}/state"
 
 
+def config_parent(entity_type: str) -> str:
+    """The node above the configs of all entities of that type."""
+    return f"{CONFIG}/{entity_type}"
+
+
 def config(entity_type: str, name: str) -> str:
-    """The node with the configs of "topics" or "brokers" `name`."""
-    return f"{CONFIG}/{entity_type}/{name}"
+    """The node with the configs of "topics", "brokers", "groups" or "client-metrics" `name`."""
+    return f"{CONFIG}/{entity_type}/{_encode_name(name) if entity_type in FREE_NAMES else name}"
+
+
+def config_entity(entity_type: str, node: str) -> str:
+    """Inverse of `config`, from the last part of the path."""
+    return _decode_name(node) if entity_type in FREE_NAMES else node
 
 
 def delete_topic(name: str) -> str:
@@ -253,6 +267,23 @@ def encode_broker(
     if rack is not None:
         value["rack"] = rack
     return _encode(value)
+
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_DOTS = {".": "%2E", "..": "%2E%2E"}  # ZooKeeper would take them for directions.
+
+
+def _encode_name(name: str) -> str:
+    """As Kafka's `Sanitizer` does it for users."""
+    parts = (
+        one if one in _PLAIN else "".join(f"%{byte:02X}" for byte in one.encode()) for one in name
+    )
+    return _DOTS.get(name) or "".join(parts)
+
+
+def _decode_name(text: str) -> str:
+    first, *rest = text.split("%")
+    return first + b"".join(bytes.fromhex(one[:2]) + one[2:].encode() for one in rest).decode()
 
 
 _to_json = JSONEncoder(separators=(",", ":")).encode

@@ -110,6 +110,29 @@ def gzip_level() -> Check:
     return Check("[1,...,9] or -1", find_fault)
 
 
+def offset_reset() -> Check:
+    """Accept the places where a share group may begin; a duration is ISO 8601's, not negative."""
+
+    def find_fault(name: str, value: Any) -> Broken | None:
+        if value in ("earliest", "latest") or _is_duration_ago(value):
+            return None
+        return Broken(
+            f"Invalid value `{value}` for configuration {name}. The value must be either "
+            "'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+        )
+
+    return Check("[earliest, latest, by_duration:PnDTnHnMn.nS]", find_fault)
+
+
+def _is_duration_ago(text: str) -> bool:
+    import re  # for share groups alone
+
+    days, times = r"\+?P(?=[0-9T+])(\+?[0-9]+D)?", r"(\+?[0-9]+H)?(\+?[0-9]+M)?"
+    pattern = rf"{days}(T(?=[0-9+]){times}(\+?[0-9]+([.,][0-9]{{0,9}})?S)?)?"
+    word, _, duration = text.partition(":")
+    return word == "by_duration" and re.fullmatch(pattern, duration, re.IGNORECASE) is not None
+
+
 def throttled_replicas() -> Check:
     """Accept `*` or a list of `partition:broker` pairs."""
 

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from config.broker_config import BrokerConfig
 from config.catalogue import KEYS, LISTENER_PREFIX, find_key, strip_listener
+from config.client_metrics_config import CLIENT_METRICS_KEYS
 from config.definition import READ_ONLY, Key, to_text
+from config.group_config import GROUP_KEYS, GROUP_WORDS, group_value, parse_group_overrides
 from config.topic_config import BROKER_WORDS, TOPIC_KEYS, broker_value, parse_overrides
 
 # Where a value came from, by its number in the protocol.
@@ -22,6 +24,8 @@ DYNAMIC_DEFAULT_BROKER_CONFIG = 3
 STATIC_BROKER_CONFIG = 4
 DEFAULT_CONFIG = 5
 DYNAMIC_BROKER_LOGGER_CONFIG = 6
+CLIENT_METRICS_CONFIG = 7
+GROUP_CONFIG = 8
 
 UNKNOWN_TYPE = 0
 TYPES = {
@@ -98,6 +102,42 @@ def describe_broker(broker: BrokerConfig, names: Collection[str] | None = None) 
     ]
 
 
+def describe_group(
+    broker: BrokerConfig, overrides: Mapping[str, str], names: Collection[str] | None = None
+) -> list[Entry]:
+    """The settings of a group that sets `overrides`, by name."""
+    own = parse_group_overrides(overrides)
+    entries = []
+    for name, key in sorted(GROUP_KEYS.items()):
+        if names and name not in names:
+            continue
+        word = GROUP_WORDS[name]
+        synonyms = (
+            [Synonym(name, to_text(key.default), DEFAULT_CONFIG)]
+            if word is None
+            else _synonyms(broker, word, (word,))
+        )
+        if name in own:
+            synonyms.insert(0, Synonym(name, to_text(own[name]), GROUP_CONFIG))
+        value = own[name] if name in own else group_value(broker, name)
+        entries.append(_resource_entry(key, value, synonyms))
+    return entries
+
+
+def describe_client_metrics(
+    overrides: Mapping[str, str], names: Collection[str] | None = None
+) -> list[Entry]:
+    """The settings of a subscription that sets `overrides`, by name."""
+    entries = []
+    for name, key in sorted(CLIENT_METRICS_KEYS.items()):
+        if names and name not in names:
+            continue
+        value = key.parse(overrides[name]) if name in overrides else key.default
+        own = [Synonym(name, to_text(value), CLIENT_METRICS_CONFIG)] if name in overrides else []
+        entries.append(_resource_entry(key, value, own))
+    return entries
+
+
 def describe_cluster_default(
     broker: BrokerConfig, names: Collection[str] | None = None
 ) -> list[Entry]:
@@ -133,8 +173,13 @@ def _topic_entry(
     if name in own:
         synonyms.insert(0, Synonym(name, overrides[name], TOPIC_CONFIG))
     value = own[name] if name in own else broker_value(broker, name)
+    return _resource_entry(key, value, synonyms)
+
+
+def _resource_entry(key: Key[Any], value: Any, synonyms: list[Synonym]) -> Entry:
+    """A setting of anything but a broker: never secret, always to be changed."""
     return Entry(
-        name=name,
+        name=key.name,
         value=to_text(value),
         read_only=False,
         source=synonyms[0].source if synonyms else DEFAULT_CONFIG,

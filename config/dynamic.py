@@ -6,12 +6,14 @@ and says what Kafka says; one bad key refuses the whole resource. To replace wha
 `ConfigurationControlManager.java`, `DynamicBrokerConfig.scala` of Kafka 4.3.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from config.broker_config import BrokerConfig
 from config.catalogue import KEYS, LISTENER_PREFIX, find_key
+from config.client_metrics_config import InvalidSubscription, client_metrics_config
 from config.definition import PER_BROKER, READ_ONLY, ConfigError, Key, to_text
+from config.group_config import validate_group_overrides
 from config.refusals import why_refused
 from config.relations import check_relations
 from config.topic_config import TOPIC_KEYS, validate_topic_overrides
@@ -85,6 +87,38 @@ def alter_topic(
         return refusal
 
 
+def alter_group(
+    broker: BrokerConfig, current: Mapping[str, str], operations: Iterable[Operation]
+) -> Outcome:
+    """What a group that now sets `current` would set after `operations`."""
+    try:
+        changed = _changed(current, operations)
+        validate_group_overrides(changed, broker)
+    except Refusal as refusal:
+        return refusal
+    except ConfigError as error:
+        return Refusal(INVALID_CONFIG, error.message)
+    return changed
+
+
+def alter_client_metrics(
+    current: Mapping[str, str],
+    operations: Iterable[Operation],
+    is_pattern: Callable[[str], bool],
+) -> Outcome:
+    """What a subscription that now says `current` would say after `operations`."""
+    try:
+        changed = _changed(current, operations)
+        client_metrics_config(changed, is_pattern)
+    except Refusal as refusal:
+        return refusal
+    except InvalidSubscription as error:
+        return Refusal(INVALID_REQUEST, error.message)
+    except ConfigError as error:
+        return Refusal(INVALID_CONFIG, error.message)
+    return changed
+
+
 def alter_broker(
     broker: BrokerConfig,
     current: Mapping[str, str],
@@ -100,6 +134,14 @@ def alter_broker(
         return _check_broker(broker, changed, per_broker=per_broker)
     except Refusal as refusal:
         return refusal
+
+
+def _changed(current: Mapping[str, str], operations: Iterable[Operation]) -> dict[str, str]:
+    """For resources of which Kafka knows no lists: there is nothing to append to."""
+    changed = dict(current)
+    for operation in operations:
+        _apply(changed, operation, None, _refuse_topic_list)
+    return changed
 
 
 def _apply(

@@ -6,7 +6,8 @@ from typing import Any
 
 from config.catalogue import AREAS
 from config.definition import MAX_INT, MAX_LONG, REFUSED, Key, to_text
-from config.keys import topics
+from config.group_config import GROUP_WORDS
+from config.keys import client_metrics, one_group, topics
 from config.keys.retired import RETIRED
 from config.topic_config import BROKER_WORDS
 
@@ -55,6 +56,13 @@ RULE = "|---|---|---|---|---|---|---|\n"
 HEAD = "| setting | type | default | valid | changes | here | meaning |\n" + RULE
 TOPIC_HEAD = "| setting | type | default | valid | broker's word | here | meaning |\n" + RULE
 
+SUBSCRIPTIONS = """\
+Set for one subscription of any name (`kafka-configs --entity-type client-metrics`). A client that
+matches several is asked for what any of them wants, at the smallest interval. Selectors:
+`client_instance_id`, `client_id`, `client_software_name`, `client_software_version`,
+`client_source_address`, `client_source_port`.
+"""
+
 _NAMES = {MAX_INT: "2^31-1", MAX_LONG: "2^63-1", 1.7976931348623157e308: "no limit"}
 
 
@@ -74,6 +82,15 @@ def render() -> str:
     for key in _shown(topics.AREA.keys):
         words = ", ".join(f"`{word}`" for word, _unit in BROKER_WORDS.get(key.name, ()))
         parts.append(_row(key, words))
+    parts.append(
+        f"\n## {one_group.AREA.title}\n\nSet for one group, which need not exist; the broker's word "
+        f"holds where a group sets nothing, and bounds what it sets.\n\n{TOPIC_HEAD}"
+    )
+    for key in one_group.AREA.keys:
+        word = GROUP_WORDS[key.name]
+        parts.append(_row(key, "" if word is None else f"`{word}`"))
+    parts.append(f"\n## {client_metrics.AREA.title}\n\n{SUBSCRIPTIONS}\n{HEAD}")
+    parts.extend(_row(key, "while it runs") for key in client_metrics.AREA.keys)
     parts.append(RETIRED_INTRODUCTION)
     parts.append(", ".join(f"`{name}`" for name in sorted(RETIRED)) + ".\n")
     return "".join(parts)

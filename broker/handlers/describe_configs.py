@@ -1,4 +1,4 @@
-"""DescribeConfigs: settings of topics, of this broker, of all brokers, and levels of loggers.
+"""DescribeConfigs: settings of topics, brokers, groups and subscriptions, and levels of loggers.
 
 A success carries the message "" - clients of old print a null one - and so does an unknown topic. A
 resource type that is not served refuses the whole request. What is asked for twice is described
@@ -14,7 +14,14 @@ from cluster.controller.topics import name_error
 from cluster.metadata_cache import MetadataCache
 from config.broker_config import BrokerConfig
 from config.definition import ConfigError
-from config.describe import Entry, describe_broker, describe_cluster_default, describe_topic
+from config.describe import (
+    Entry,
+    describe_broker,
+    describe_client_metrics,
+    describe_cluster_default,
+    describe_group,
+    describe_topic,
+)
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -29,7 +36,13 @@ from protocol.model import ConfigSource, ResourceType
 Described = tuple[int, str, frozenset[str]]
 """Type, name and wanted keys of a resource."""
 
-SERVED_TYPES = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER)
+SERVED_TYPES = (
+    ResourceType.TOPIC,
+    ResourceType.BROKER,
+    ResourceType.BROKER_LOGGER,
+    ResourceType.CLIENT_METRICS,
+    ResourceType.GROUP,
+)
 
 
 def handle_describe_configs(
@@ -76,16 +89,25 @@ def _describe(
     if resource.resource_type == ResourceType.BROKER_LOGGER:
         _check_id(name, config.node_id, "")
         return _levels(loggers, keys)
-    entries: list[Entry]
-    if resource.resource_type == ResourceType.TOPIC:
+    return _results(_entries(resource.resource_type, name, keys, config, metadata), request)
+
+
+def _entries(
+    type_: int, name: str, keys: frozenset[str], config: BrokerConfig, metadata: MetadataCache
+) -> list[Entry]:
+    if type_ == ResourceType.TOPIC:
         _check_topic(name, metadata)
-        entries = describe_topic(config, metadata.topic_overrides(name), keys)
-    elif name:
+        return describe_topic(config, metadata.topic_overrides(name), keys)
+    if type_ == ResourceType.GROUP:
+        _check_named(name, "Group name")
+        return describe_group(config, metadata.group_configs.of(name), keys)
+    if type_ == ResourceType.CLIENT_METRICS:
+        _check_named(name, "Client metrics subscription name")
+        return describe_client_metrics(metadata.client_metrics.of(name), keys)
+    if name:
         _check_id(name, config.node_id, " or empty string,")
-        entries = describe_broker(config, keys)
-    else:
-        entries = describe_cluster_default(config, keys)
-    return _results(entries, request)
+        return describe_broker(config, keys)
+    return describe_cluster_default(config, keys)
 
 
 def _check_new(resource: DescribeConfigsResource, described: set[Described]) -> None:
@@ -103,6 +125,11 @@ def _check_topic(name: str, metadata: MetadataCache) -> None:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     if metadata.topic(name) is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _check_named(name: str, what: str) -> None:
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{what} must not be empty")
 
 
 def _check_id(name: str, node_id: int | None, alternative: str) -> None:

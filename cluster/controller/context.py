@@ -38,7 +38,11 @@ class ControllerContext:
         self.names_by_id: dict[bytes, str] = {}
         self.names = TopicNames()
         self.deleting: set[str] = set()
-        self.configs: dict[str, Configs] = {"topics": {}, "brokers": {}}
+        self.configs: dict[str, Configs] = {
+            one: {} for one in ("topics", "brokers", *znodes.FREE_NAMES)
+        }
+        self.config_parents: set[str] = set()
+        """Nodes above configs that are there; those of a younger type come with the first."""
         self.brokers: dict[int, LiveBroker] = {}
         self.offline: dict[TopicPartition, set[int]] = {}
 
@@ -48,10 +52,14 @@ class ControllerContext:
         """Take what the subtrees of topics and configs say, and the topics to be deleted."""
         self._load_topics(topics)
         for entity_type, entities in self.configs.items():
-            prefix = f"{znodes.CONFIG}/{entity_type}/"
+            parent = znodes.config_parent(entity_type)
+            if parent in configs:
+                self.config_parents.add(parent)
+            prefix = f"{parent}/"
             for path, node in configs.items():
                 if path.startswith(prefix):
-                    entities[path[len(prefix) :]] = znodes.decode_config(node.data)
+                    name = znodes.config_entity(entity_type, path[len(prefix) :])
+                    entities[name] = znodes.decode_config(node.data)
         self.deleting = set(marked)
 
     def add(self, plan: TopicPlan) -> TopicRecord:

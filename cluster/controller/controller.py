@@ -9,10 +9,11 @@ stored leader of each partition is alive, and its leader epoch is handed out as 
 controller epoch grows. A partition that lost its leader (a failed log directory) is elected anew.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
 from cluster import znodes
+from cluster.controller.config_entities import Configs, change_configs
 from cluster.controller.context import ControllerContext
 from cluster.controller.deletions import DeletionResult, TopicReference
 from cluster.controller.event_queue import EventQueue
@@ -24,14 +25,13 @@ from cluster.controller.topics import Growth, NewTopic, TopicPolicy, TopicResult
 from cluster.features import FeatureUpdate
 from cluster.membership import register_and_lead
 from cluster.metadata_cache import MetadataCache
-from cluster.store.port import Create, MetadataStore, Set
+from cluster.store.port import MetadataStore
 from protocol.errors import ErrorCode, KafkaError
 from protocol.model import TopicPartition
 
 T = TypeVar("T")
-Configs = Mapping[str, str]
 ConfigChanged = Callable[[str, str, Configs], None]
-"""Told of the configs now set on ("topics" | "brokers", name); brokers also by "<default>"."""
+"""Told of the configs now set on (entity type, name); brokers also by "<default>"."""
 
 
 class Controller:
@@ -105,6 +105,9 @@ class Controller:
         self._context.load(topic_nodes, config_nodes, marked)
         for name, config in self._context.configs["topics"].items():
             self._cache.set_topic_overrides(name, config)
+        for entity_type in znodes.FREE_NAMES:
+            for name, config in self._context.configs[entity_type].items():
+                self._tell(entity_type, name, config)
         for name, config in self._context.configs["brokers"].items():
             self._config_changed("brokers", name, config)
 
@@ -133,7 +136,7 @@ class Controller:
         return await self._submit(lambda changes: changes.delete(references))
 
     async def set_configs(self, entity_type: str, name: str, config: Configs) -> None:
-        """Replace the configs of ("topics" | "brokers", name)."""
+        """Replace the configs of (entity type, name)."""
         await self.change_configs(entity_type, name, lambda _: config)
 
     async def change_configs(
@@ -186,18 +189,16 @@ class Controller:
     async def _change_configs(
         self, entity_type: str, name: str, change: Callable[[Configs], Configs]
     ) -> None:
-        context = self._context
-        if entity_type == "topics" and (name not in context.topics or name in context.deleting):
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        entities = context.configs[entity_type]
-        config = dict(change(entities.get(name, {})))
-        path = znodes.config(entity_type, name)
-        data = znodes.encode_config(config)
-        operation = Set(path, data) if name in entities else Create(path, data)
-        await self._active_term().write([operation])
-        entities[name] = config
+        config = await change_configs(self._active_term(), entity_type, name, change)
+        self._tell(entity_type, name, config)
+
+    def _tell(self, entity_type: str, name: str, config: Configs) -> None:
         if entity_type == "topics":
             self._cache.set_topic_overrides(name, config)
+        elif entity_type == znodes.GROUPS:
+            self._cache.group_configs.set(name, config)
+        elif entity_type == znodes.CLIENT_METRICS:
+            self._cache.client_metrics.set(name, config)
         self._config_changed(entity_type, name, config)
 
     async def _update_features(

@@ -131,10 +131,32 @@ async def test_a_bad_broker_value_and_an_unknown_type_are_invalid_requests() -> 
     house = House()
     bad = change("", Operation("num.io.threads", SET, "0"), type_=ResourceType.BROKER)
     assert (await failure(house, bad))[0] == ErrorCode.INVALID_REQUEST
-    assert await failure(house, change("g", type_=ResourceType.GROUP)) == (
+    assert await failure(house, change("g", type_=64)) == (
         ErrorCode.INVALID_REQUEST,
-        "Unknown resource type 32",
+        "Unknown resource type 64",
     )
+
+
+@pytest.mark.parametrize(
+    ("type_", "entity_type", "key", "value"),
+    [
+        (ResourceType.GROUP, "groups", "consumer.session.timeout.ms", "50000"),
+        (ResourceType.CLIENT_METRICS, "client-metrics", "metrics", "a.,b."),
+    ],
+)
+async def test_groups_and_subscriptions_are_stored_whether_they_exist_or_not(
+    type_: int, entity_type: str, key: str, value: str
+) -> None:
+    house = House()
+    wanted = change("x", Operation(key, SET, value), type_=type_)
+    await house.changes.make(wanted, validate_only=True)
+    assert house.store.writes == 0
+    await house.changes.make(wanted, validate_only=False)
+    assert house.store.stored[entity_type, "x"] == {key: value}
+    await house.changes.make(change("x", type_=type_), validate_only=False)
+    assert house.store.stored[entity_type, "x"] == {key: value}
+    await house.changes.make(change("x", type_=type_, replaces=True), validate_only=False)
+    assert house.store.stored[entity_type, "x"] == {}
 
 
 def test_a_broker_answers_for_itself_only() -> None:

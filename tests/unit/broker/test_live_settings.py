@@ -52,6 +52,13 @@ def test_another_brokers_settings_are_none_of_ours() -> None:
     assert live.of_topic("t").retention_ms == 1000
 
 
+def test_a_group_may_have_a_brokers_name() -> None:
+    _, live = settings("log.retention.ms=1000")
+    live.changed("groups", str(NODE), {"log.retention.ms": "5"})
+    live.changed("client-metrics", "<default>", {"log.retention.ms": "5"})
+    assert live.of_topic("t").retention_ms == 1000
+
+
 def test_a_stored_value_that_does_not_parse_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     _, live = settings("log.retention.ms=1000")
     live.changed("brokers", str(NODE), {"log.retention.ms": "soon"})

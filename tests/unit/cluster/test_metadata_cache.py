@@ -105,6 +105,15 @@ def test_no_topic_has_the_zero_id() -> None:
     assert cache(partition("t", 0, 1, ZERO_TOPIC_ID)).topic_by_id(ZERO_TOPIC_ID) is None
 
 
+def test_entities_are_named_while_something_is_set_for_them() -> None:
+    groups = cache().group_configs
+    groups.set("g", {"k": "v"})
+    groups.set("h", {"k": "w"})
+    assert (groups.names(), groups.of("h"), groups.version) == (["g", "h"], {"k": "w"}, 2)
+    groups.set("g", {})
+    assert (groups.names(), groups.of("g"), groups.version) == (["h"], {}, 3)
+
+
 def test_three_topics_are_internal() -> None:
     made = cache(partition("__consumer_offsets", 0), partition("__other", 0, 1, b"o" * 16))
     offsets, other = made.topic("__consumer_offsets"), made.topic("__other")

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from cluster import znodes
 from cluster.znodes import PartitionState, ProducerIdBlock, TopicAssignment
 from protocol.model import ZERO_TOPIC_ID, topic_id_from_text
@@ -80,3 +82,26 @@ def test_paths_are_kafkas() -> None:
     assert znodes.partitions("t") == "/brokers/topics/t/partitions"
     assert znodes.config("brokers", "<default>") == "/config/brokers/<default>"
     assert znodes.delete_topic("t") == "/admin/delete_topics/t"
+
+
+@pytest.mark.parametrize("name", ["g", "a/b", "..", ".", "a b%+~*", "größe", "\u6587/", "%2F", "-"])
+def test_names_of_groups_may_be_any_text(name: str) -> None:
+    path = znodes.config("groups", name)
+    node = path.removeprefix("/config/groups/")
+    assert "/" not in node
+    assert node not in (".", "..")
+    assert node.isascii()
+    assert znodes.config_entity("groups", node) == name
+
+
+def test_names_of_groups_are_written_as_kafka_writes_those_of_users() -> None:
+    assert znodes.config("client-metrics", "a b/c~") == "/config/client-metrics/a%20b%2Fc%7E"
+    assert znodes.config("topics", "a.b") == "/config/topics/a.b"
+    assert znodes.config_entity("brokers", "<default>") == "<default>"
+
+
+def test_features_as_kafka_writes_them() -> None:
+    assert znodes.encode_features({}) == b'{"features":{},"version":2,"status":1}'
+    levels = {"transaction.version": 2}
+    assert znodes.decode_features(znodes.encode_features(levels)) == levels
+    assert znodes.decode_features(None) == {}

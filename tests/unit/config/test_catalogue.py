@@ -16,12 +16,18 @@ from config.definition import (
     Key,
     to_text,
 )
-from config.keys import topics
+from config.group_config import GROUP_WORDS
+from config.keys import client_metrics, one_group, topics
 from config.keys.retired import RETIRED
 from config.topic_config import BROKER_WORDS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3-configs.tsv"
-SCOPES = {"-": READ_ONLY, "cluster": CLUSTER_WIDE, "broker": PER_BROKER, "topic": READ_ONLY}
+SCOPES = {"-": READ_ONLY, "cluster": CLUSTER_WIDE, "broker": PER_BROKER}
+RESOURCES = {
+    "TOPIC": topics.AREA.keys,
+    "GROUP": one_group.AREA.keys,
+    "CLIENT_METRICS": client_metrics.AREA.keys,
+}
 ROWS = [line.split("\t") for line in GOLDEN.read_text().splitlines() if line[0] != "#"]
 
 
@@ -36,7 +42,7 @@ def _expected(resource: str) -> dict[str, tuple[str, str | None, str, bool]]:
             None
             if default in ("<null>", "<required>")
             else DIFFERENT_ON_PURPOSE.get(name, default),
-            SCOPES[scope],
+            SCOPES.get(scope, READ_ONLY),
             sensitive == "y",
         )
         for row_resource, name, type_, default, scope, sensitive, *_ in ROWS
@@ -58,16 +64,26 @@ def test_names_types_defaults_scopes_and_secrets_are_kafkas() -> None:
     } == _expected("BROKER")
 
 
-def test_topic_keys_are_kafkas() -> None:
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_keys_of_other_resources_are_kafkas(resource: str) -> None:
     declared = {
         key.name: (key.type, to_text(key.default), key.dynamic, key.sensitive)
-        for key in topics.AREA.keys
+        for key in RESOURCES[resource]
         if not key.internal
     }
-    assert declared == _expected("TOPIC")
+    assert declared == _expected(resource)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[1]}")
+def test_the_brokers_words_for_groups_are_kafkas() -> None:
+    words = {row[1]: row[6].removeprefix("broker synonym ") for row in ROWS if row[0] == "GROUP"}
+    assert {name: word or "" for name, word in GROUP_WORDS.items()} == words
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row[0] in ("BROKER", "TOPIC")],
+    ids=lambda row: f"{row[0]}-{row[1]}",
+)
 def test_the_valid_range_is_kafkas(row: list[str]) -> None:
     resource, name, _type, _default, _scope, _sensitive, valid = row
     key = KEYS[name] if resource == "BROKER" else {k.name: k for k in topics.AREA.keys}[name]
@@ -83,7 +99,7 @@ def test_each_key_is_declared_once() -> None:
 
 
 def test_each_key_has_a_short_doc_and_refused_ones_a_remedy() -> None:
-    for key in (*KEYS.values(), *topics.AREA.keys):
+    for key in (*KEYS.values(), *(key for keys in RESOURCES.values() for key in keys)):
         assert 10 < len(key.doc) < 100, key.name
         assert key.doc.endswith("."), key.name
         if key.status == REFUSED and key.name in KEYS:
@@ -91,7 +107,7 @@ def test_each_key_has_a_short_doc_and_refused_ones_a_remedy() -> None:
 
 
 def test_each_default_passes_its_own_check() -> None:
-    for key in (*KEYS.values(), *topics.AREA.keys):
+    for key in (*KEYS.values(), *(key for keys in RESOURCES.values() for key in keys)):
         text = to_text(key.default)
         if text is not None:
             assert key.parse(text) == key.default, key.name

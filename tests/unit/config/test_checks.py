@@ -80,3 +80,27 @@ def test_ranges_are_shown_as_kafka_lists_them() -> None:
     assert checks.in_range(0, None).text == "[0,...]"
     assert checks.in_range(1, 17).text == "[1,...,17]"
     assert checks.in_range(None, 5).text == "[...,5]"
+
+
+@pytest.mark.parametrize(
+    "text", ["P1D", "PT5S", "P1DT2H3M4.5S", "PT0.S", "pt1h", "P+1D", "PT,5S".replace(",", "0,")]
+)
+def test_a_share_group_begins_so_long_ago(text: str) -> None:
+    assert checks.offset_reset().find_fault("k", f"by_duration:{text}") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "none", "EARLIEST", "by_duration", "by_duration:", "by_duration:P", "by_duration:PT",
+        "by_duration:P1DT", "by_duration:-PT5S", "by_duration:PT-5S", "by_duration:5S",
+        "by_duration:PT5S ", "BY_DURATION:PT5S",
+    ],
+)  # fmt: skip
+def test_a_share_group_begins_nowhere_else(text: str) -> None:
+    fault = checks.offset_reset().find_fault("k", text)
+    assert fault is not None
+    assert fault.rule == (
+        f"Invalid value `{text}` for configuration k. The value must be either 'earliest', "
+        "'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+    )

@@ -12,7 +12,9 @@ from config.describe import (
     Entry,
     Synonym,
     describe_broker,
+    describe_client_metrics,
     describe_cluster_default,
+    describe_group,
     describe_topic,
 )
 
@@ -140,3 +142,27 @@ def test_the_default_of_all_brokers_shows_only_what_was_set_for_all() -> None:
         )
     ]
     assert describe_cluster_default(broker, {"max.connections"}) == []
+
+
+def test_a_groups_value_follows_the_brokers_while_it_runs() -> None:
+    broker = BrokerConfig({"group.consumer.session.timeout.ms": "46000"})
+    broker.set_dynamic({}, {"group.consumer.assignment.interval.ms": "7"})
+    entries = by_name(describe_group(broker, {"share.isolation.level": "read_committed"}))
+    assert (entries["consumer.session.timeout.ms"].value, len(entries)) == ("46000", 17)
+    assert entries["consumer.session.timeout.ms"].source == 4
+    assert entries["consumer.assignment.interval.ms"].synonyms == (
+        Synonym("group.consumer.assignment.interval.ms", "7", 3),
+        Synonym("group.consumer.assignment.interval.ms", "1000", 5),
+    )
+    assert entries["share.isolation.level"].synonyms == (
+        Synonym("share.isolation.level", "read_committed", 8),
+        Synonym("share.isolation.level", "read_uncommitted", 5),
+    )
+    few = describe_group(broker, {}, ["share.isolation.level", "nobody"])
+    assert [entry.name for entry in few] == ["share.isolation.level"]
+
+
+def test_a_subscriptions_lists_are_joined() -> None:
+    (entry,) = describe_client_metrics({"metrics": " a. , b."}, ["metrics"])
+    assert (entry.value, entry.source, entry.type) == ("a.,b.", 7, 7)
+    assert entry.synonyms == (Synonym("metrics", "a.,b.", 7),)

@@ -13,6 +13,8 @@ from config.dynamic import (
     Operation,
     Refusal,
     alter_broker,
+    alter_client_metrics,
+    alter_group,
     alter_topic,
     find_request_fault,
 )
@@ -225,3 +227,58 @@ def test_only_lists_of_a_broker_are_appended_to() -> None:
         assert broker(("num.io.threads", kind, "1")) == Refusal(
             INVALID_CONFIG, f"Config value {word} is not allowed for config key: num.io.threads"
         )
+
+
+def group(current: dict[str, str], *operations: tuple[str, int, str | None]) -> object:
+    return alter_group(BrokerConfig(), current, [Operation(*o) for o in operations])
+
+
+def subscription(current: dict[str, str], *operations: tuple[str, int, str | None]) -> object:
+    return alter_client_metrics(
+        current, [Operation(*o) for o in operations], lambda text: text != "("
+    )
+
+
+def test_a_group_is_checked_as_it_would_be() -> None:
+    assert group(
+        {"share.isolation.level": "read_committed"},
+        ("share.isolation.level", DELETE, ""),
+        ("consumer.session.timeout.ms", SET, "50000"),
+    ) == {"consumer.session.timeout.ms": "50000"}
+    assert group({}, ("nobody", DELETE, None)) == {}
+    assert group({}, ("consumer.session.timeout.ms", SET, "1000")) == Refusal(
+        INVALID_CONFIG,
+        "consumer.session.timeout.ms must be greater than or equal to "
+        "group.consumer.min.session.timeout.ms",
+    )
+    assert group({}, ("share.isolation.level", 9, "x")) == Refusal(
+        INVALID_REQUEST, "Unknown operations type 9"
+    )
+
+
+def test_a_subscription_is_refused_for_its_names_otherwise_than_for_its_patterns() -> None:
+    assert subscription({"metrics": "a."}, ("interval.ms", SET, "100")) == {
+        "metrics": "a.",
+        "interval.ms": "100",
+    }
+    assert subscription({}, ("interval.ms", SET, "50")) == Refusal(
+        INVALID_REQUEST,
+        "Invalid value 50 for interval.ms, interval must be between 100 and 3600000 (1 hour)",
+    )
+    assert subscription({}, ("match", SET, "client_id=(")) == Refusal(
+        INVALID_CONFIG, "Illegal client matching pattern: client_id=("
+    )
+    assert subscription({}, ("interval.ms", SET, "soon")) == Refusal(
+        INVALID_CONFIG, "Invalid value soon for configuration interval.ms: Not a number of type INT"
+    )
+
+
+@pytest.mark.parametrize("kind", [APPEND, SUBTRACT])
+def test_nothing_is_appended_to_what_kafka_knows_no_list_of(kind: int) -> None:
+    verb = "APPEND" if kind == APPEND else "SUBTRACT"
+    assert subscription({}, ("metrics", kind, "a.")) == Refusal(
+        INVALID_CONFIG, f"Can't {verb} to key metrics because its type is not LIST."
+    )
+    assert group({}, ("share.isolation.level", kind, "a")) == Refusal(
+        INVALID_CONFIG, f"Can't {verb} to key share.isolation.level because its type is not LIST."
+    )

@@ -13,7 +13,7 @@ from protocol.messages.describe_configs import (
 )
 from tests.support.config_ports import HeldLevels, context_of, metadata_of
 
-TOPIC, BROKER, LOGGER = 2, 4, 8
+TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 
 def describe(
@@ -33,11 +33,14 @@ def describe(
         include_synonyms=synonyms,
         include_documentation=documentation,
     )
+    metadata = metadata_of({"t": {"retention.ms": "5"}, "broken": {"retention.ms": "x"}})
+    metadata.group_configs.set("g", {"consumer.session.timeout.ms": "50000"})
+    metadata.client_metrics.set("s", {"metrics": "a.,b.", "interval.ms": "100"})
     response = handle_describe_configs(
         context_of(request, 4),
         request,
         config=config,
-        metadata=metadata_of({"t": {"retention.ms": "5"}, "broken": {"retention.ms": "x"}}),
+        metadata=metadata,
         loggers=HeldLevels(),
     )
     again = DescribeConfigsResponse.decode(response.encode(4), 4)
@@ -78,6 +81,35 @@ def test_a_broker_shows_its_own_and_the_default_of_all_only_what_was_set() -> No
     ]
 
 
+def test_a_group_shows_17_settings_whether_it_exists_or_not() -> None:
+    own, other = describe((GROUP, "g", None), (GROUP, "nobody", None), synonyms=True)
+    assert (own.error_code, own.error_message) == (0, "")
+    assert len(own.configs) == len(other.configs) == 17
+    word = ("group.consumer.session.timeout.ms", "45000", 5)
+    for result, value, source, synonyms in (
+        (own, "50000", 8, [("consumer.session.timeout.ms", "50000", 8), word]),
+        (other, "45000", 5, [word]),
+    ):
+        (entry,) = (e for e in result.configs if e.name == "consumer.session.timeout.ms")
+        assert (entry.value, entry.config_source, entry.config_type) == (value, source, 3)
+        assert [(s.name, s.value, s.source) for s in entry.synonyms] == synonyms
+        assert (entry.read_only, entry.is_sensitive) == (False, False)
+
+
+def test_a_subscription_shows_three_settings_and_only_its_own_synonyms() -> None:
+    own, other = describe((CLIENT_METRICS, "s", None), (CLIENT_METRICS, "x", None), synonyms=True)
+    assert [(e.name, e.value, e.config_source, len(e.synonyms)) for e in own.configs] == [
+        ("interval.ms", "100", 7, 1),
+        ("match", "", 5, 0),
+        ("metrics", "a.,b.", 7, 1),
+    ]
+    assert [(e.name, e.value, e.config_source) for e in other.configs] == [
+        ("interval.ms", "300000", 5),
+        ("match", "", 5),
+        ("metrics", "", 5),
+    ]
+
+
 def test_loggers_show_their_levels() -> None:
     everything, one = describe((LOGGER, "1", None), (LOGGER, "1", ["root"]))
     assert [e.name for e in everything.configs] == ["broker.dispatch", "root"]
@@ -115,6 +147,13 @@ def test_loggers_show_their_levels() -> None:
             "Broker id must be an integer, but it is: x",
         ),
         (LOGGER, "", ErrorCode.INVALID_REQUEST, "Broker id must not be empty"),
+        (GROUP, "", ErrorCode.INVALID_REQUEST, "Group name must not be empty"),
+        (
+            CLIENT_METRICS,
+            "",
+            ErrorCode.INVALID_REQUEST,
+            "Client metrics subscription name must not be empty",
+        ),
         (
             LOGGER,
             "9",
@@ -131,7 +170,7 @@ def test_one_resource_fails_without_the_others(
     assert good.error_code == 0
 
 
-@pytest.mark.parametrize("type_", [0, 1, 3, 16, 32, 99])
+@pytest.mark.parametrize("type_", [0, 1, 3, 15, 33, 99])
 def test_a_type_that_is_not_served_refuses_the_whole_request(type_: int) -> None:
     with pytest.raises(KafkaError) as caught:
         describe((TOPIC, "t", None), (type_, "x", None))

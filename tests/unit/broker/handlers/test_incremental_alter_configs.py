@@ -13,7 +13,7 @@ from protocol.messages.incremental_alter_configs import (
 )
 from tests.support.config_ports import HeldLevels, StoredConfigs, context_of, metadata_of
 
-TOPIC, BROKER, LOGGER = 2, 4, 8
+TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND = 0, 1, 2
 
 Change = tuple[str, int, str | None]
@@ -104,7 +104,33 @@ async def test_an_empty_change_of_a_topic_succeeds() -> None:
             "Invalid value soon for configuration retention.ms: Not a number of type LONG",
         ),
         ((99, "t", []), ErrorCode.INVALID_REQUEST, "Unknown resource type 99"),
-        ((16, "t", []), ErrorCode.INVALID_REQUEST, "Unknown resource type 16"),
+        ((1, "t", []), ErrorCode.INVALID_REQUEST, "Unknown resource type 1"),
+        ((GROUP, "", []), ErrorCode.INVALID_REQUEST, "Default group resources are not allowed."),
+        (
+            (GROUP, "g", [("foo", SET, "1")]),
+            ErrorCode.INVALID_CONFIG,
+            "Unknown group config name: foo",
+        ),
+        (
+            (CLIENT_METRICS, "", []),
+            ErrorCode.INVALID_REQUEST,
+            "Subscription name can't be empty",
+        ),
+        (
+            (CLIENT_METRICS, "s", [("foo", SET, "1")]),
+            ErrorCode.INVALID_REQUEST,
+            "Unknown client metrics configuration: foo",
+        ),
+        (
+            (CLIENT_METRICS, "s", [("match", SET, "client_id=(")]),
+            ErrorCode.INVALID_CONFIG,
+            "Illegal client matching pattern: client_id=(",
+        ),
+        (
+            (CLIENT_METRICS, "s", [("metrics", APPEND, "a.")]),
+            ErrorCode.INVALID_CONFIG,
+            "Can't APPEND to key metrics because its type is not LIST.",
+        ),
         (
             (LOGGER, "9", [("root", SET, "INFO")]),
             ErrorCode.INVALID_REQUEST,

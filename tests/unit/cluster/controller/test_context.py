@@ -33,6 +33,8 @@ def loaded() -> ControllerContext:
             "/config/topics": node(None),
             "/config/topics/a.b": node(znodes.encode_config({"k": "v"})),
             "/config/brokers/<default>": node(znodes.encode_config({"x": "y"})),
+            "/config/groups": node(None),
+            "/config/groups/a%2Fb": node(znodes.encode_config({"g": "h"})),
             "/config/users/u": node(znodes.encode_config({"x": "y"})),
         },
         ["marked"],
@@ -47,7 +49,13 @@ def test_the_store_is_read_whatever_the_order_of_its_nodes() -> None:
     assert context.topics["a.b"].states == {0: STATE}
     assert context.names_by_id[ID] == "a.b"
     assert context.names.colliding("a_b") == "a.b"
-    assert context.configs == {"topics": {"a.b": {"k": "v"}}, "brokers": {"<default>": {"x": "y"}}}
+    assert context.configs == {
+        "topics": {"a.b": {"k": "v"}},
+        "brokers": {"<default>": {"x": "y"}},
+        "groups": {"a/b": {"g": "h"}},
+        "client-metrics": {},
+    }
+    assert context.config_parents == {"/config/topics", "/config/groups"}
 
 
 def test_topics_to_be_deleted_are_not_served() -> None:

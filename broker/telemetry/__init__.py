@@ -1,0 +1,1 @@
+"""Metrics that clients push, asked for by subscriptions and shown to Prometheus (KIP-714)."""
