@@ -13,10 +13,10 @@ from broker.coordinator.group.classic_group import ClassicGroup, GroupState
 from broker.coordinator.group.classic_join import Join
 from broker.coordinator.group.classic_rebalance import ClassicRebalance
 from broker.coordinator.group.classic_records import (
-    empty_group_record,
     group_of_key,
     group_of_record,
     group_record,
+    new_group_record,
 )
 from broker.coordinator.group.settings import GroupMeters, GroupSettings, Reason
 from broker.coordinator.group.turn import JOIN, SESSION, SYNC, Caller, TimerKey, Turn
@@ -96,7 +96,7 @@ class ClassicGroups:
         group = ClassicGroup(group_id, turn.now_ms)
         join.run(group)
         self.groups[group_id] = group
-        turn.records.append(empty_group_record(group))
+        turn.records.append(new_group_record(group))
 
         def failed(code: ErrorCode) -> Outcome:
             del self.groups[group_id]

@@ -14,7 +14,7 @@ import logging
 from typing import Final
 
 from broker.coordinator.group.classic_group import ClassicGroup, ClassicMember, GroupState
-from broker.coordinator.group.classic_records import empty_group_record
+from broker.coordinator.group.classic_records import group_record
 from broker.coordinator.group.settings import GroupMeters, GroupSettings, Reason
 from broker.coordinator.group.turn import JOIN, SESSION, SYNC, TimerKey, Turn
 from protocol.errors import ErrorCode
@@ -135,7 +135,7 @@ class ClassicRebalance:
             _logger.info(
                 "Group %s with generation %d is now empty", group.group_id, group.generation
             )
-            turn.records.append(empty_group_record(group))
+            turn.records.append(group_record(group, {}))
 
     def _tell_generation(self, group: ClassicGroup, turn: Turn) -> None:
         _logger.info(

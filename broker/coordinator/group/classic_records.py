@@ -25,7 +25,10 @@ _NO_TIME: Final = -1
 
 
 def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> CoordinatorRecord:
-    """The group with these assignments, by member id; nothing where there is none."""
+    """The group with these assignments, by member id; nothing where there is none.
+
+    Without members it is empty: no protocol, no leader.
+    """
     value = GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation,
@@ -49,13 +52,9 @@ def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> Coord
     return CoordinatorRecord(_key(group.group_id), encode_value(value, _WRITTEN))
 
 
-def empty_group_record(group: ClassicGroup) -> CoordinatorRecord:
-    """The group without members, whoever is about to join."""
-    value = GroupMetadataValue(
-        protocol_type=group.protocol_type or "",
-        generation=group.generation,
-        current_state_timestamp=_NO_TIME if group.state_since_ms is None else group.state_since_ms,
-    )
+def new_group_record(group: ClassicGroup) -> CoordinatorRecord:
+    """The group as it is made: nothing is settled yet, whoever is about to join."""
+    value = GroupMetadataValue(current_state_timestamp=group.state_since_ms or _NO_TIME)
     return CoordinatorRecord(_key(group.group_id), encode_value(value, _WRITTEN))
 
 
