@@ -13,6 +13,9 @@ from broker.dispatch import Handler
 from broker.handlers.add_offsets_to_txn import handle_add_offsets_to_txn
 from broker.handlers.add_partitions_to_txn import handle_add_partitions_to_txn
 from broker.handlers.alter_configs import handle_alter_configs
+from broker.handlers.alter_partition_reassignments import (
+    handle_alter_partition_reassignments,
+)
 from broker.handlers.alter_replica_log_dirs import handle_alter_replica_log_dirs
 from broker.handlers.api_versions import advertised, handle_api_versions
 from broker.handlers.consumer_group_describe import handle_consumer_group_describe
@@ -29,6 +32,7 @@ from broker.handlers.describe_log_dirs import handle_describe_log_dirs
 from broker.handlers.describe_producers import handle_describe_producers
 from broker.handlers.describe_topic_partitions import handle_describe_topic_partitions
 from broker.handlers.describe_transactions import handle_describe_transactions
+from broker.handlers.elect_leaders import handle_elect_leaders
 from broker.handlers.end_txn import handle_end_txn
 from broker.handlers.fetch import handle_fetch
 from broker.handlers.find_coordinator import handle_find_coordinator
@@ -40,6 +44,9 @@ from broker.handlers.leave_group import handle_leave_group
 from broker.handlers.list_config_resources import handle_list_config_resources
 from broker.handlers.list_groups import handle_list_groups
 from broker.handlers.list_offsets import handle_list_offsets
+from broker.handlers.list_partition_reassignments import (
+    handle_list_partition_reassignments,
+)
 from broker.handlers.list_transactions import handle_list_transactions
 from broker.handlers.metadata import handle_metadata
 from broker.handlers.offset_commit import handle_offset_commit
@@ -201,11 +208,17 @@ def _admin_handlers(services: Services) -> dict[ApiKey, Any]:
 
 def _cluster_handlers(services: Services) -> dict[ApiKey, Any]:
     controller = services.controller
+    metadata = services.replicas.metadata
     return {
-        ApiKey.UPDATE_FEATURES: partial(handle_update_features, controller=controller),
-        ApiKey.LIST_CONFIG_RESOURCES: partial(
-            handle_list_config_resources, metadata=services.replicas.metadata
+        ApiKey.ELECT_LEADERS: partial(
+            handle_elect_leaders, controller=controller, metadata=metadata
         ),
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS: partial(
+            handle_alter_partition_reassignments, controller=controller
+        ),
+        ApiKey.LIST_PARTITION_REASSIGNMENTS: handle_list_partition_reassignments,
+        ApiKey.UPDATE_FEATURES: partial(handle_update_features, controller=controller),
+        ApiKey.LIST_CONFIG_RESOURCES: partial(handle_list_config_resources, metadata=metadata),
     }
 
 

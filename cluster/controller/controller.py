@@ -19,6 +19,8 @@ from cluster.controller.deletions import DeletionResult, TopicReference
 from cluster.controller.event_queue import EventQueue
 from cluster.controller.feature_levels import features_of, finalize
 from cluster.controller.messages import LiveBroker, ReplicaDoors
+from cluster.controller.reassignment import Reassignment, find_fault
+from cluster.controller.requested_elections import Elections
 from cluster.controller.term import Term
 from cluster.controller.topic_changes import TopicChanges
 from cluster.controller.topics import Growth, NewTopic, TopicPolicy, TopicResult
@@ -154,6 +156,22 @@ class Controller:
         """Finalize levels of features, all or none; INVALID_UPDATE_VERSION tells why not."""
         await self._submit(lambda _: self._update_features(updates, validate_only=validate_only))
 
+    async def elect_leaders(
+        self, partitions: Sequence[TopicPartition] | None, *, unclean: bool
+    ) -> dict[TopicPartition, ErrorCode | KafkaError]:
+        """Have partitions (None: all) led by the preferred replica, or else by any live one."""
+        return await self._submit(
+            lambda _: Elections(self._active_term(), unclean=unclean).hold(partitions)
+        )
+
+    async def alter_partition_reassignments(
+        self, wanted: Sequence[Reassignment], *, may_change_factor: bool
+    ) -> list[KafkaError | None]:
+        """Move partitions to other brokers; why each cannot be, None for what is so already."""
+        return await self._submit(
+            lambda _: self._check_reassignments(wanted, may_change_factor=may_change_factor)
+        )
+
     async def replicas_went_offline(self, partitions: Collection[TopicPartition]) -> None:
         """Take leadership from this broker's replicas in a failed log directory."""
         await self._queue.submit(lambda: self._replicas_went_offline(partitions))
@@ -207,6 +225,20 @@ class Controller:
         self._cache.features = await finalize(
             self._active_term(), self._cache.features, updates, validate_only=validate_only
         )
+
+    async def _check_reassignments(
+        self, wanted: Sequence[Reassignment], *, may_change_factor: bool
+    ) -> list[KafkaError | None]:
+        context = self._context
+        live = sorted(context.brokers)
+        topics = {
+            name: record.replicas
+            for name, record in context.topics.items()
+            if name not in context.deleting
+        }
+        return [
+            find_fault(one, topics, live, may_change_factor=may_change_factor) for one in wanted
+        ]
 
     async def _replicas_went_offline(self, partitions: Collection[TopicPartition]) -> None:
         if self._term is None:

@@ -54,6 +54,21 @@ def elect_offline(
     )
 
 
+def elect_preferred(
+    state: PartitionState, replicas: Sequence[int], live: Collection[int], controller_epoch: int
+) -> PartitionState | None:
+    """Leadership of the replica assigned first; None when it is not alive and in sync."""
+    preferred = replicas[0]
+    if preferred not in live or preferred not in state.isr:
+        return None
+    return state._replace(
+        leader=preferred,
+        leader_epoch=state.leader_epoch + 1,
+        isr=tuple(one for one in state.isr if one in live),
+        controller_epoch=controller_epoch,
+    )
+
+
 def has_live_leader(state: PartitionState, live: Collection[int]) -> bool:
     """Whether the stored leader can go on leading."""
     return state.leader != NO_LEADER and state.leader in live

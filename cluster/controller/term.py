@@ -123,7 +123,7 @@ class Term:
                 if elected is not None:
                     changed[tp] = elected
         await self._write_fresh(fresh)
-        await self._write_changed(changed)
+        await self.write_changed(changed)
 
     async def lose_replicas(self, partitions: Iterable[TopicPartition]) -> None:
         """This broker's replicas of the partitions went offline."""
@@ -134,7 +134,7 @@ class Term:
             lost = None if state is None else without_replica(state, self.broker_id, self.epoch)
             if lost is not None:
                 changed[tp] = lost
-        await self._write_changed(changed)
+        await self.write_changed(changed)
 
     async def _write_fresh(self, fresh: Mapping[str, dict[int, PartitionState]]) -> None:
         operations: list[Operation] = []
@@ -147,7 +147,8 @@ class Term:
         for name, states in fresh.items():
             self.context.topics[name].states.update(states)
 
-    async def _write_changed(self, changed: Mapping[TopicPartition, PartitionState]) -> None:
+    async def write_changed(self, changed: Mapping[TopicPartition, PartitionState]) -> None:
+        """Store leadership that has changed, all of it in one commit; nobody is told yet."""
         if not changed:
             return
         operations = [

@@ -213,7 +213,7 @@ def plan_growth(growth: Growth, existing: Replicas, live: Sequence[int]) -> Repl
         )
     replicas = {}
     for index, brokers in enumerate(growth.assignments, start=have):
-        _check_assignment(brokers, live, replication_factor)
+        check_assignment(brokers, live, replication_factor)
         replicas[index] = tuple(brokers)
     return replicas
 
@@ -267,7 +267,7 @@ def _manual_replicas(topic: NewTopic, live: Sequence[int]) -> Replicas:
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Found multiple manual partition assignments for partition {index}",
             )
-        _check_assignment(brokers, live, replication_factor)
+        check_assignment(brokers, live, replication_factor)
         replication_factor = len(brokers)
         replicas[index] = tuple(brokers)
     if any(index not in replicas for index in range(len(replicas))):
@@ -278,9 +278,11 @@ def _manual_replicas(topic: NewTopic, live: Sequence[int]) -> Replicas:
     return dict(sorted(replicas.items()))
 
 
-def _check_assignment(
+def check_assignment(
     brokers: Sequence[int], live: Sequence[int], replication_factor: int | None
 ) -> None:
+    """Raise for brokers that cannot hold a partition together; None allows any number of them."""
+
     def refuse(reason: str) -> KafkaError:
         return KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment {reason}"

@@ -1,4 +1,4 @@
-from cluster.controller.election import elect_offline, first_state, has_live_leader
+from cluster.controller.election import elect_offline, elect_preferred, first_state, has_live_leader
 from cluster.znodes import PartitionState
 
 STATE = PartitionState(1, 4, (1, 2), 1, 9)
@@ -24,3 +24,10 @@ def test_without_a_live_in_sync_replica_only_an_unclean_election_finds_a_leader(
     assert elect_offline(STATE, (1, 2, 3), {3}, 8, unclean=False) is None
     assert elect_offline(STATE, (1, 2, 3), {3}, 8, unclean=True) == PartitionState(3, 5, (3,), 8, 9)
     assert elect_offline(STATE, (1, 2, 3), set(), 8, unclean=True) is None
+
+
+def test_the_preferred_replica_is_elected_when_it_is_alive_and_in_sync() -> None:
+    state = PartitionState(2, 4, (2, 1, 3), 1, 9)
+    assert elect_preferred(state, (1, 2, 3), {1, 2}, 7) == PartitionState(1, 5, (2, 1), 7, 9)
+    assert elect_preferred(state, (1, 2, 3), {2, 3}, 7) is None
+    assert elect_preferred(state._replace(isr=(2, 3)), (1, 2, 3), {1, 2, 3}, 7) is None
