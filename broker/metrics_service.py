@@ -8,8 +8,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from broker.coordinator.group.coordinator import GroupCoordinator
 from broker.load_progress import LoadProgress
 from broker.log_cleaning import LogCleaning
 from broker.metrics import declarations as names
@@ -17,6 +19,7 @@ from broker.metrics.declarations import Declared
 from broker.metrics.endpoint import MetricsEndpoint
 from broker.metrics.exposition import Exposition, load_library
 from broker.metrics.families import pieces
+from broker.metrics.group_families import group_pieces
 from broker.metrics.loop_health import PROBE_MS, LoopHealth
 from broker.metrics.sources import MetricSources, SourceFunctions
 from broker.network.connection_limits import ConnectionLimits
@@ -60,6 +63,7 @@ class Observed(NamedTuple):
     failures: Callable[[], int]
     load_progress: LoadProgress
     log_cleaning: LogCleaning
+    groups: GroupCoordinator
 
 
 class LoadedExposition(Exposition):
@@ -109,7 +113,10 @@ def make_endpoint(observed: Observed) -> MetricsEndpoint:
     )
     dialects = observed.config.live(observability.METRICS_DIALECTS)
     exposition = LoadedExposition(
-        partial(pieces, sources), lambda: frozenset(dialects()), observed.clock, _process_metrics()
+        lambda: chain(pieces(sources), group_pieces(observed.groups, observed.replicas)),
+        lambda: frozenset(dialects()),
+        observed.clock,
+        _process_metrics(),
     )
     observed.workers.submit(load_library, done=exposition.library_loaded)
     return MetricsEndpoint(

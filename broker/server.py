@@ -285,6 +285,7 @@ class Server:
                 failures=self._failures,
                 load_progress=self.load_progress,
                 log_cleaning=self.log_cleaning,
+                groups=self.services.groups,
             )
         )
         await self._metrics.start(self._metrics_socket)

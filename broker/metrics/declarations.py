@@ -337,3 +337,38 @@ PARTITIONS_HIDDEN = _gauge(
     (),
     _OWN,
 )
+
+# Groups.
+_GROUPS: Final = "kafka_coordinator_group_groupmetadatamanager_numgroups"
+GROUPS = _gauge(_GROUPS, "Classic groups coordinated here.")
+GROUPS_STABLE = _gauge(f"{_GROUPS}stable", "Classic groups with their assignment.")
+GROUPS_PREPARING = _gauge(f"{_GROUPS}preparingrebalance", "Classic groups that gather members.")
+GROUPS_COMPLETING = _gauge(
+    f"{_GROUPS}completingrebalance", "Classic groups that wait for their leader to assign."
+)
+GROUPS_EMPTY = _gauge(f"{_GROUPS}empty", "Classic groups without members.")
+GROUPS_DEAD = _gauge(f"{_GROUPS}dead", "None: a group that is gone is not kept.")
+_OF_GROUP: Final = ("consumergroup", "topic")
+C_GROUP_OFFSET = _gauge(
+    "kafka_consumergroup_current_offset", "Committed offset.", (*_OF_GROUP, "partition"), _C
+)
+C_GROUP_OFFSET_SUM = _gauge(
+    "kafka_consumergroup_current_offset_sum", "Committed offsets of a topic.", _OF_GROUP, _C
+)
+C_GROUP_LAG = _gauge(
+    "kafka_consumergroup_lag",
+    "Records between the committed offset and the high watermark.",
+    (*_OF_GROUP, "partition"),
+    _C,
+)
+C_GROUP_LAG_SUM = _gauge("kafka_consumergroup_lag_sum", "Lag of a topic.", _OF_GROUP, _C)
+C_GROUP_MEMBERS = _gauge(
+    "kafka_consumergroup_members", "Members of a classic group.", ("consumergroup",), _C
+)
+REBALANCES = _declare(
+    "tidelog_group_rebalances",
+    "counter",
+    "Rebalances of classic groups, by what they were for.",
+    ("reason",),
+    _OWN,
+)

@@ -183,8 +183,8 @@ class GroupTable:
             self.timers.pop(key, None)
             if deadline_ms is not None:
                 self.timers[key] = deadline_ms
-        for waiter, reply in outcome.answers:
-            waiter.answer(reply)
+        for answer, reply in outcome.answers:
+            answer.answer(reply)
 
     def advance(self, milliseconds: int) -> None:
         end_ms = self.now_ms + milliseconds
@@ -326,6 +326,7 @@ class GroupTable:
         metadata: str = "",
         instance: str | None = None,
         retention_ms: int = -1,
+        topic_id: bytes = TOPIC_ID,
     ) -> Answer:
         wanted = OffsetCommitRequestPartition(
             partition_index=partition,
@@ -340,7 +341,7 @@ class GroupTable:
             group_instance_id=instance,
             retention_time_ms=retention_ms,
         )
-        topics = [TopicCommits(topic, TOPIC_ID, [wanted])]
+        topics = [TopicCommits(topic, topic_id, [wanted])]
         answer = Answer("commit", self.trace)
         caller = Caller(answer, "", "", version)
         self.run(lambda shard, now: shard.commit(request, topics, caller, now), answer)

@@ -23,6 +23,7 @@ from broker.coordinator.group.offset_records import (
     encode_expiring,
     encode_offset,
     key_prefix,
+    offset_of,
     parse_prefix,
     tail_of,
 )
@@ -139,6 +140,11 @@ class OffsetStore:
     def topics(self, group: str) -> Mapping[str, Mapping[int, object]]:
         """The partitions a group has offsets of, by topic; not to be kept."""
         return self._groups.get(group, {})
+
+    def numbers(self, group: str, topic: str) -> list[tuple[int, int]]:
+        """(partition, offset committed last) of a topic."""
+        partitions = self._groups.get(group, {}).get(topic, {})
+        return [(partition, offset_of(stored[0])) for partition, stored in partitions.items()]
 
     def committed(self, group: str, topic: str, partition: int) -> CommittedOffset | None:
         """The offset committed last; None where none is, or none that can be understood."""
