@@ -41,9 +41,10 @@ from storage.segment.recovery import (
     Recovery,
     SegmentOverflow,
     Watch,
+    cut_tail,
     ends_too_early,
     only_zeros,
-    recover_segment,
+    read_through,
     replay_batch,
     unwatched,
 )
@@ -370,7 +371,7 @@ class _Loader:
             following = 0 if is_last else segments[slot + 1].base_offset
             promised = checkpoints.recovery_point
             promise = Promise(checkpoints.clean, promised, max(following, promised), is_last)
-            recovery = recover_segment(
+            recovery = read_through(
                 self._disk, segment, self.producers, self.epochs, promise, self._watch
             )
             end_offset = max(recovery.next_offset, segment.base_offset)
@@ -381,6 +382,7 @@ class _Loader:
             if recovery.truncated_bytes or lacking:
                 self._tell_of_cut(recovery, segments[slot:], checkpoints)
                 self._drop(segments[slot + 1 :])
+                cut_tail(self._disk, segment, recovery)
                 return segments[: slot + 1], end_offset
         return segments, end_offset
 

@@ -90,6 +90,41 @@ def recover_segment(
 ) -> Recovery:
     """Make the segment hold its valid batches only, with indexes for just those, written out.
 
+    See `read_through`, and `cut_tail` for when to do the two apart.
+    """
+    recovery = read_through(disk, segment, producers, epochs, promise, watch)
+    cut_tail(disk, segment, recovery)
+    return recovery
+
+
+def cut_tail(disk: Disk, segment: Segment, recovery: Recovery) -> None:
+    """Take off what `read_through` found to be no batches.
+
+    Later segments have to be gone before: cut first, and stopped then, a start would find two sound
+    segments with a hole between them.
+    """
+    if recovery.truncated_bytes:
+        _truncate(disk, segment, recovery.valid_bytes)
+
+
+def _truncate(disk: Disk, segment: Segment, end_position: int) -> None:
+    fd = disk.open(segment.path(filenames.LOG))
+    try:
+        disk.truncate(fd, end_position)
+    finally:
+        disk.close(fd)
+
+
+def read_through(
+    disk: Disk,
+    segment: Segment,
+    producers: ProducerState,
+    epochs: LeaderEpochCache,
+    promise: Promise = NOTHING_PROMISED,
+    watch: Watch = unwatched,
+) -> Recovery:
+    """Count the segment's valid batches, and write indexes for just those; `cut_tail` follows.
+
     producers, which must stand at the segment's base offset or before, and epochs follow the
     batches. Nothing is synced. For a segment nobody else uses; may run in a worker. DamagedLog if
     what was promised is not there, SegmentOverflow; the files are as they were then.
@@ -111,7 +146,7 @@ def recover_segment(
             raise DamagedLog(path, end, reason)
         if promise.clean and promise.is_last and not kept:
             raise ends_too_early(path, end, segment.next_offset, promise.end_offset)
-        if end < length:
+        if is_padding:
             disk.truncate(fd, end)
     finally:
         disk.close(fd)

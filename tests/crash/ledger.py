@@ -165,7 +165,7 @@ class Ledger:
         `believed`: the checkpoints were, and so the log starts where they say at least.
         """
         if self.uncertain:
-            self.check_after_power_cut(found, start, believed=believed, machine_lived=True)
+            self.check_after_power_cut(found, start, believed=believed)
             return
         if self.compacted:
             self._check_latest(found, self.end)
@@ -183,16 +183,11 @@ class Ledger:
         assert list(found) in allowed, differences(expected, found)
 
     def check_after_power_cut(
-        self,
-        found: Sequence[Written],
-        start: int,
-        *,
-        believed: bool = True,
-        machine_lived: bool = False,
+        self, found: Sequence[Written], start: int, *, believed: bool = True
     ) -> None:
         """Everything promised is there, and nothing that never was; no offset is missing.
 
-        Pages that a drive refused while the machine lived may leave a hole: nobody can tell it
+        Pages that a drive refused while the machine lived on may leave a hole: nobody can tell it
         from a natural one, and what follows it is kept.
         """
         if self.compacted:
@@ -203,7 +198,7 @@ class Ledger:
             assert batch in self.ever, f"{batch} was never written, or is long overwritten"
         for batch, following in pairwise(found):
             adjoin = batch.next_offset == following.offset
-            assert adjoin or machine_lived, f"a hole: {batch} before {following}"
+            assert adjoin or self.uncertain, f"a hole: {batch} before {following}"
         held = set(found)
         for batch in self.batches:
             if start < batch.next_offset <= self.promised_end:
