@@ -16,6 +16,7 @@ import stat
 from typing import Protocol
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_MOST_OF_AN_ID = 100
 _NOTHING_THERE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 
 
@@ -307,6 +308,10 @@ class OsDisk:
     def boot_id(self) -> str:
         """What Linux calls this run of itself."""
         try:
-            return self.read_file(_BOOT_ID).decode().strip()
+            fd = self.open(_BOOT_ID, writable=False)
         except OSError:
             return ""
+        try:
+            return self.pread(fd, _MOST_OF_AN_ID, 0).decode().strip()
+        finally:
+            self.close(fd)

@@ -257,4 +257,5 @@ def test_failures_are_met_once_and_by_path() -> None:
 
 
 def test_a_run_of_the_machine_has_one_name() -> None:
-    assert OsDisk().boot_id() == OsDisk().boot_id()
+    known = pathlib.Path("/proc/sys/kernel/random/boot_id")
+    assert OsDisk().boot_id() == (known.read_text().strip() if known.exists() else "")
