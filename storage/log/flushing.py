@@ -134,6 +134,16 @@ class Flusher:
         self.last_flush_ms = now_ms
         return FlushWork(log, end_offset, steps)
 
+    def plan_last(self, now_ms: int) -> "FlushWork | None":
+        """The work after which a clean shutdown may vouch for the log; None if all is durable.
+
+        Names and lengths count where no record does: what recovery cut off a log without records
+        would come back, and be taken for damage. No work is under way any more.
+        """
+        self.in_flight = self._held = False
+        self._cut = self._cut or self._new_names
+        return self.plan(now_ms, self._log.log_end_offset) or self.plan_epochs()
+
     def plan_epochs(self) -> "FlushWork | None":
         """The work that puts epochs in their file that no record needs yet; None without news.
 

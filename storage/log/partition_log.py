@@ -429,9 +429,7 @@ class PartitionLog:
             self.flusher.names_changed()
         for segment in self.segments:
             segment.close()
-        self.flusher.in_flight = False
-        work = self.flusher.plan(now_ms, self.log_end_offset)
-        return self.flusher.plan_epochs() if work is None else work
+        return self.flusher.plan_last(now_ms)
 
     def close(self) -> None:
         """No file is open afterwards; what was not flushed is left to recovery."""

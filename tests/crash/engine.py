@@ -289,7 +289,7 @@ def live_on(machine: Machine) -> None:
         ledger = machine.ledgers.get(name(machine, number))
         if ledger is None:
             continue
-        producers = {batch.producer_id for batch in ledger.batches}
+        producers = {batch.producer_id for batch in ledger.batches if batch.commit is None}
         for producer in sorted(producers | {-1}):
             if producer >= 0:
                 Repeat(number, producer).do(machine)

@@ -293,6 +293,8 @@ class Truncate(NamedTuple):
         offset = max(log.log_end_offset - self.back, log.log_start_offset)
         later = [batch.offset for batch in ledger.batches if batch.next_offset > offset]
         boundary = min([offset, *later])
+        if boundary < log.log_start_offset:
+            return  # no leader sends a follower back so far
         machine.epoch += 1
         doubt_from(log, boundary)
         machine.checkpoint()

@@ -284,3 +284,15 @@ def test_closing_puts_no_epoch_file_at_risk() -> None:
     disk.fsync_dir(f"{LOG_DIR}/orders-0")
     disk.power_cut()
     assert LogHarness(disk).log.epochs.entries() == [(2, 0)]
+
+
+def test_a_clean_shutdown_vouches_for_what_recovery_cut_off_an_empty_log() -> None:
+    disk = FaultDisk()
+    LogHarness(disk)
+    disk.write_file(f"{LOG_DIR}/orders-0/00000000000000000000.log", b"half a batch")
+    disk.sync_all()
+    disk.restart()
+    LogHarness(disk).close()
+    disk.power_cut()
+    assert LogHarness(disk).content() == []
+    assert disk.file_size(f"{LOG_DIR}/orders-0/00000000000000000000.log") == 0
