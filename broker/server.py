@@ -342,9 +342,9 @@ class Server:
         releasing.cancel()
         controller.close()
         self.services.moves.stop()
+        self.log_cleaning.stop()  # else the flush would wait for the end of what is being cleaned
         await flush_all(self.logs.all_logs(), self._jobs, self.workers)
         self._jobs.stop()
-        self.log_cleaning.stop()
         unfinished = await self.supervisor.stop(TASKS_S)
         if unfinished:
             _log.warning("Left unfinished: %s", ", ".join(unfinished))

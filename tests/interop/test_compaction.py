@@ -2,6 +2,8 @@
 go on and through restarts.
 """
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -201,3 +203,28 @@ def test_a_damaged_segment_is_left_as_it_is_and_shown(broker: Broker) -> None:
     after = {path.name: path.read_bytes() for path in folder.glob("*.log")}
     for name in sorted(before)[:-1]:
         assert after[name] == before[name]
+
+
+def helper_of(broker: Broker) -> int:
+    """The process that cleans."""
+    threads = Path(f"/proc/{broker.pid}/task")
+
+    def children() -> list[str]:
+        return "".join(path.read_text() for path in threads.glob("*/children")).split()
+
+    eventually(lambda: len(children()) == 1)
+    return int(children()[0])
+
+
+def test_a_stop_does_not_wait_for_the_end_of_a_cleaning(broker: Broker) -> None:
+    writer = Writer(broker)
+    writer.rounds(0, 20)
+    writer.fill_segments()
+    os.kill(helper_of(broker), signal.SIGSTOP)
+    writer.rounds(20, 20)
+    writer.fill_segments()
+    eventually(lambda: broker.log.count("Cleaning ") > broker.log.count("Cleaned offsets"))
+    assert broker.stop() == 0
+    broker.restart()
+    eventually(lambda: all_cleaned(broker))
+    assert {one.key: one for one in read_all(broker)} == writer.last
