@@ -14,6 +14,7 @@ from broker.coordinator.group.coordinator import GroupCoordinator
 from broker.coordinator.group.settings import GroupMeters
 from broker.coordinator.group.shard import GroupShard
 from broker.coordinator.runtime import CoordinatorRuntime, RuntimeEnvironment
+from cluster.features import FIRST_LEVELS, SUPPORTED, Features
 from protocol.messages.join_group import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -53,6 +54,7 @@ class GroupBroker:
             ),
         )
         self.metadata = broker.metadata
+        self.metadata.features = Features(SUPPORTED, FIRST_LEVELS, 0)
         self.groups = GroupCoordinator(
             self.runtime, broker.metadata, settings, meters, of_consumers
         )
