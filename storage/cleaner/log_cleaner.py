@@ -1,8 +1,8 @@
 """The log cleaner: chooses the filthiest logs, has them cleaned, and puts the outcome in force.
 
-    survey    every backoff, and after each cleaning: all compacted logs measured, in slices
+    survey    every backoff, and when what it found is done: compacted logs measured, in slices
     round     a cleaning in each free slot (log.cleaner.threads), step by step
-    end       the first dirty offset moves and cleaner-offset-checkpoint is written
+    end       the first dirty offset moves; cleaner-offset-checkpoint is written within a second
 
 All state is the loop thread's. A log that something is wrong with is uncleanable until the process
 ends: it is served on, and nothing of it is dropped. A disk that fails takes its directory offline;
@@ -30,7 +30,8 @@ from storage.cleaner.order import (
     Uncleanable,
 )
 from storage.cleaner.running import CleaningRunner, Round
-from storage.cleaner.selection import Dirt, LagLimits, LogFacts, filthiest, measure
+from storage.cleaner.selection import Dirt
+from storage.cleaner.survey import Survey, dirt_of
 from storage.cleaner.throttle import Throttle, step_bytes
 from storage.errors import StorageError
 from storage.jobs import NO_DELAY_MS, NO_JOBS, Job, OnLoopWork, PeriodicJob, Plan, Work
@@ -52,6 +53,8 @@ LEAST_IO_BYTES = 1 << 12
 MOST_DEATHS = 2
 KEPT_WARM_MS = 60_000
 """A process that has cleaned is kept for the next cleaning this long: to start one takes 0.1 s."""
+CHECKPOINT_DELAY_MS = 1000
+"""What a crash forgets in between is cleaned again."""
 PUT_OFF_MS = 60_000
 """How long a log is left alone that could not be cleaned for want of space, memory or files."""
 
@@ -103,6 +106,9 @@ class LogCleaner:
         self._put_off: dict[TopicPartition, int] = {}
         self._throttle = Throttle()
         self._surveying = False
+        self._surveyed_ms = 0
+        self._checkpoint_waits = False
+        self._due: list[PartitionLog] = []
         self._stopped = False
         self.facts = CleanerFacts()
 
@@ -143,7 +149,7 @@ class LogCleaner:
     def uncleanable_bytes(self, log_dir: str, now_ms: int) -> int:
         """What could be cleaned of these, were they not uncleanable."""
         logs = [self._manager.get(partition) for partition in self.uncleanable(log_dir)]
-        return sum(_dirt_of(log, now_ms).cleanable_bytes for log in logs if log is not None)
+        return sum(dirt_of(log, now_ms).cleanable_bytes for log in logs if log is not None)
 
     def stop(self) -> None:
         """No step is begun any more, those that run are ended, and their files are removed."""
@@ -156,62 +162,79 @@ class LogCleaner:
     # The survey.
 
     def plan(self, now_ms: int) -> Sequence[Work]:
-        """Measure all compacted logs, slice after slice, and begin with the filthiest."""
+        """Measure all compacted logs, slice after slice, and begin with the filthiest.
+
+        Of what a survey found due some is left while all slots are taken: that comes first until
+        the survey is as old as the backoff, or ten thousand logs would be measured for each one.
+        """
         self.facts.last_run_ms = now_ms
         if self._stopped or self._surveying or not self._free_slots():
             return ()
+        if self._due and abs(now_ms - self._surveyed_ms) < self._backoff_ms():
+            return (OnLoopWork("", lambda: ((), self._choose(now_ms))),)
         self._put_off = {
             partition: since_ms
             for partition, since_ms in self._put_off.items()
             if abs(now_ms - since_ms) < PUT_OFF_MS
         }
-        logs = [log for log in self._manager.all_logs() if self._may_be_cleaned(log)]
         self._surveying = True
-        return (self._slice(logs, [], now_ms),)
+        return (self._slice(Survey(self._manager.all_logs(), now_ms)),)
 
-    def _slice(
-        self, logs: list[PartitionLog], found: "list[tuple[PartitionLog, Dirt]]", now_ms: int
-    ) -> Work:
+    def _slice(self, survey: Survey) -> Work:
         def run() -> tuple[Sequence[PartitionLog], Sequence[Job]]:
             done = False
             try:
-                for log in logs[:SLICE]:
+                for log in survey.take(SLICE):
                     if self._may_be_cleaned(log):
-                        found.append((log, _dirt_of(log, now_ms)))
+                        self._measure(log, survey)
                 done = True
             finally:
                 self._surveying = done
-            rest = logs[SLICE:]
-            if rest:
-                return (), (
-                    Job(CLEANER, NO_DELAY_MS, lambda _: (self._slice(rest, found, now_ms),)),
-                )
+            if survey.rest:
+                return (), (Job(CLEANER, NO_DELAY_MS, lambda _: (self._slice(survey),)),)
             self._surveying = False
-            return (), self._choose(found, now_ms)
+            self._surveyed_ms = survey.now_ms
+            self._due = survey.due_last_first()
+            self.facts.surveyed(survey.dirtiest_ratio, survey.longest_overdue_ms, survey.now_ms)
+            return (), self._choose(survey.now_ms)
 
-        return OnLoopWork(logs[0].log_dir if logs else "", run)
+        return OnLoopWork("", run)
 
-    def _choose(self, found: list[tuple[PartitionLog, Dirt]], now_ms: int) -> list[Job]:
+    def _measure(self, log: PartitionLog, survey: Survey) -> None:
+        """One log that cannot be measured is no reason not to clean the others."""
+        try:
+            survey.add(log)
+        except StorageError:
+            raise
+        except OSError as error:
+            logger.warning("%s Not measured: %s", log.prefix, error)
+        except Exception as error:
+            self._mark_uncleanable(log, str(error))
+
+    def _choose(self, now_ms: int) -> list[Job]:
         """Begin a round in each free slot, with the filthiest of the logs that are due."""
-        self.facts.surveyed([dirt for _, dirt in found], now_ms)
-        due = [one for one in found if one[1].is_due(one[0].config.min_cleanable_dirty_ratio)]
         jobs: list[Job] = []
         threads = self._settings.threads()
         for slot in [slot for slot in self._warm if slot >= threads and slot not in self._rounds]:
             jobs += self._let_go(slot, now_ms)
         for slot in self._free_slots():
-            chosen = filthiest(due)
-            if chosen is None:
-                jobs += self._let_go(slot, now_ms)
-                continue
-            due.remove(chosen)
-            log = chosen[0]
-            if self._may_be_cleaned(log):
-                # It may have been cut, or lost segments, since its slice of the survey.
-                dirt = _dirt_of(log, now_ms)
-                if dirt.cleanable_bytes:
-                    jobs.append(self._begin(slot, log, dirt, now_ms))
+            chosen = self._next_due(now_ms)
+            jobs += (
+                self._let_go(slot, now_ms)
+                if chosen is None
+                else [self._begin(slot, *chosen, now_ms)]
+            )
         return jobs
+
+    def _next_due(self, now_ms: int) -> tuple[PartitionLog, Dirt] | None:
+        """The filthiest log left of the survey, as dirty as it is now: much may have happened."""
+        while self._due:
+            log = self._due.pop()
+            if self._may_be_cleaned(log):
+                dirt = dirt_of(log, now_ms)
+                if dirt.is_due(log.config.min_cleanable_dirty_ratio):
+                    return log, dirt
+        return None
 
     def _let_go(self, slot: int, now_ms: int) -> list[Job]:
         """Give back what a slot keeps between cleanings, when there was none for a while."""
@@ -304,9 +327,21 @@ class LogCleaner:
             elapsed_ms / 1000,
         )
         return (
-            Job(CLEANER_OFFSETS, NO_DELAY_MS, self._write_checkpoints),
+            *self._checkpoint(),
             *self.ended(round_),
         )
+
+    def _checkpoint(self) -> Sequence[Job]:
+        """The write of first dirty offsets, soon: one for all cleanings that end until then."""
+        if self._checkpoint_waits:
+            return NO_JOBS
+        self._checkpoint_waits = True
+
+        def plan(now_ms: int) -> Sequence[Work]:
+            self._checkpoint_waits = False
+            return self._write_checkpoints(now_ms)
+
+        return (Job(CLEANER_OFFSETS, CHECKPOINT_DELAY_MS, plan),)
 
     def failed(self, round_: Round, error: Exception) -> Sequence[Job]:
         """Tell a log that is wrong from a disk that is, and from one that only changed."""
@@ -364,11 +399,11 @@ class CleanerFacts:
         self.last_run_ms = 0
         self.max_compaction_delay_ms = 0
 
-    def surveyed(self, dirt: Sequence[Dirt], now_ms: int) -> None:
+    def surveyed(self, dirtiest_ratio: float, longest_overdue_ms: int, now_ms: int) -> None:
         """All compacted logs were measured."""
         self.last_run_ms = now_ms
-        self.dirtiest_ratio = max((one.ratio for one in dirt), default=0.0)
-        self.max_compaction_delay_ms = max((one.overdue_ms for one in dirt), default=0)
+        self.dirtiest_ratio = dirtiest_ratio
+        self.max_compaction_delay_ms = longest_overdue_ms
 
     def cleaned(self, slot: int, stats: CleaningStats, elapsed_ms: int) -> None:
         """A cleaning ended."""
@@ -420,22 +455,6 @@ class _MapLimits(NamedTuple):
         slots = min(self.buffer_bytes // SLOT_BYTES, int((offsets + 1) / load_factor) + 2)
         slots = max(slots, 2)
         return slots, max(min(int(slots * load_factor), slots - 1), 1)
-
-
-def _dirt_of(log: PartitionLog, now_ms: int) -> Dirt:
-    """How dirty a log is."""
-    config = log.config
-    return measure(
-        log.segments,
-        LogFacts(
-            log.first_dirty_offset,
-            log.log_start_offset,
-            log.log_end_offset,
-            log.last_stable_offset,
-        ),
-        LagLimits(config.min_compaction_lag_ms, config.max_compaction_lag_ms),
-        now_ms,
-    )
 
 
 def _order(

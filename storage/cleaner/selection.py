@@ -15,8 +15,8 @@ segment is older than max.compaction.lag.ms; of all these the one with the great
 Source: LogCleanerManager.java (4.3), KIP-58, KIP-354.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 NEVER_CLEANED = -1
 
@@ -129,11 +129,3 @@ def _overdue_ms(dirty: Sequence[SegmentFacts], max_lag_ms: int, now_ms: int) -> 
         return 0
     times = [time for time in (one.first_batch_timestamp() for one in dirty) if time > 0]
     return max(0, limit - min(times, default=limit))
-
-
-Named = TypeVar("Named")
-
-
-def filthiest(candidates: Iterable[tuple[Named, Dirt]]) -> tuple[Named, Dirt] | None:
-    """The one with the greatest ratio, the first of several; None of none."""
-    return max(candidates, key=lambda candidate: candidate[1].ratio, default=None)

@@ -19,6 +19,8 @@ from storage.cleaner.running import InLineRunner
 from storage.errors import StorageError
 from storage.filenames import CLEANED, CLEANER_CHECKPOINT, LOG, SWAP
 from storage.jobs import Job
+from storage.log.partition_log import PartitionLog
+from storage.log_jobs import CLEANER_OFFSETS
 from tests.support.cleaning import COMPACTED, CleaningHarness, LiveCleanerSettings
 from tests.support.fault_disk import FaultDisk
 from tests.support.log_harness import LOG_DIR, PARTITION, TOPIC_ID
@@ -255,6 +257,78 @@ def test_a_log_that_was_cut_during_a_survey_is_measured_again() -> None:
     harness.run(harness.log.truncate_to(3, harness.now_ms))
     harness.run(first.jobs)
     assert [key for _, key, _ in harness.pairs()]
+
+
+def test_what_a_survey_found_is_cleaned_before_the_next_one_the_filthiest_first() -> None:
+    harness = CleaningHarness(FaultDisk())
+    less, later = harness.log, OTHER._replace(partition=2)
+    filled(harness)
+    harness.clean()
+    filled(harness, 10)
+    more, late = (
+        harness.manager.get_or_create(partition, TOPIC_ID, COMPACTED, harness.now_ms)
+        for partition in (OTHER, later)
+    )
+    harness.log = more
+    filled(harness)
+    starts = {log: log.first_dirty_offset for log in (less, more, late)}
+    jobs = [Job("clean", 0, harness.cleaner.plan)]
+    cleaned: list[PartitionLog] = []
+    while jobs:
+        for work in jobs.pop(0).plan(harness.now_ms):
+            work.work()
+            work.commit()
+            jobs += work.jobs
+        if not late.log_end_offset:
+            harness.log = late
+            filled(harness, 60)
+        cleaned += [
+            log
+            for log, start in starts.items()
+            if log.first_dirty_offset > start and log not in cleaned
+        ]
+    assert cleaned == [more, less, late]
+
+
+def test_a_log_that_cannot_be_measured_is_no_reason_not_to_clean_others() -> None:
+    disk = FaultDisk()
+    config = COMPACTED._replace(max_compaction_lag_ms=1000)
+    filled(CleaningHarness(disk, config)).close()
+    harness = CleaningHarness(disk, config)
+    harness.log, first = (
+        harness.manager.get_or_create(OTHER, TOPIC_ID, config, harness.now_ms),
+        harness.log,
+    )
+    filled(harness)
+    disk.fail("pread", errno.EMFILE, path_ends=f"orders-0/{0:020d}.log")
+    (survey,) = harness.cleaner.plan(harness.now_ms)
+    survey.work()
+    survey.commit()
+    harness.run(survey.jobs)
+    assert harness.log.first_dirty_offset > 0
+    assert first.first_dirty_offset > 0, "by the next survey"
+
+
+def test_cleanings_that_end_soon_after_each_other_are_written_down_together() -> None:
+    harness = filled(CleaningHarness(FaultDisk()))
+    harness.log = harness.manager.get_or_create(OTHER, TOPIC_ID, COMPACTED, harness.now_ms)
+    filled(harness)
+    jobs = [Job("clean", 0, harness.cleaner.plan)]
+    writes: list[Job] = []
+    while jobs:
+        job = jobs.pop()
+        if job.name == CLEANER_OFFSETS:
+            assert job.delay_ms == 1000
+            writes.append(job)
+            continue
+        for work in job.plan(harness.now_ms):
+            work.work()
+            work.commit()
+            jobs += work.jobs
+    assert len(writes) == 1
+    harness.run(writes)
+    text = harness.disk.read_file(f"{LOG_DIR}/{CLEANER_CHECKPOINT}").decode()
+    assert text.splitlines()[1] == "2"
 
 
 def test_a_survey_goes_on_beside_a_cleaning() -> None:

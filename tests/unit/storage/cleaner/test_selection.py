@@ -9,7 +9,6 @@ from storage.cleaner.selection import (
     Dirt,
     LagLimits,
     LogFacts,
-    filthiest,
     first_dirty_offset,
     measure,
 )
@@ -100,9 +99,3 @@ def test_a_log_without_dirt_is_not_due() -> None:
 
 def test_a_log_that_begins_late_is_measured_from_its_first_segment() -> None:
     assert measure(LOG[1:], facts(start=12), NO_LAG, NOW) == Dirt(12, 30, 200, 600, 0)
-
-
-def test_the_filthiest_is_chosen_and_the_first_of_equals() -> None:
-    clean, dirty = Dirt(0, 9, 90, 10, 0), Dirt(0, 9, 10, 90, 0)
-    assert filthiest([("a", clean), ("b", dirty), ("c", dirty)]) == ("b", dirty)
-    assert filthiest([]) is None
