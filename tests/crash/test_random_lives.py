@@ -80,7 +80,7 @@ relaxed = settings(
 )
 
 
-@relaxed
+@settings(relaxed, derandomize=True)
 @given(lives, st.integers(5, 25), st.integers(0, 24))
 def test_storage_survives_a_stop_of_any_life(life: Life, stride: int, phase: int) -> None:
     def some_ways(moment: int, disk: FaultDisk) -> Iterator[str]:
@@ -90,7 +90,7 @@ def test_storage_survives_a_stop_of_any_life(life: Life, stride: int, phase: int
     Explorer(life, some_ways).run()
 
 
-@relaxed
+@settings(relaxed, derandomize=True)
 @given(lives, st.floats(0, 1), st.sampled_from(sorted(FAILURES)), st.sampled_from(["kill", "cut"]))
 def test_storage_survives_a_failing_call_of_any_life(
     life: Life, where: float, failure: str, way: str
