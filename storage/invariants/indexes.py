@@ -189,7 +189,9 @@ class IndexAudit:
             due = expected.pop(entry.last_offset, None)
             if entry.last_offset not in self._markers:
                 self._tell(TRANSACTION_INDEX, f"{entry} names no marker of this segment")
-            elif due is not None and due != entry and (exact_replay or not self._covers(entry, due)):
+            elif (
+                due is not None and due != entry and (exact_replay or not self._covers(entry, due))
+            ):
                 self._tell(TRANSACTION_INDEX, f"{entry} should be {due}")
             elif due is None and exact_replay:
                 self._tell(TRANSACTION_INDEX, f"{entry} names a marker that aborts nothing")
