@@ -14,6 +14,7 @@ COMMANDS: Final = (
     "start",
     "topics",
     "configs",
+    "groups",
     "produce",
     "consume",
     "log",
