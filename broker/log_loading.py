@@ -171,7 +171,7 @@ class _Loading:
         if not process.load(batch):
             if self._progress.interrupted:
                 raise LoadInterrupted
-            _log.warning("A process recovering %d logs has died; they are tried here", len(batch))
+            _log.warning("No process lived to recover %d logs; they are tried here", len(batch))
             self._load_here(batch)
             return
         for task in batch:

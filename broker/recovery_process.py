@@ -27,10 +27,10 @@ class RecoveryProcess:
         self._helper = HelperProcess("log-recovery", on_report=watch)
 
     def load(self, tasks: Sequence[LoadTask]) -> bool:
-        """Whether these were loaded; False if the process has died, or was closed."""
+        """Whether these were loaded; False if no process began, or it died, or was closed."""
         try:
             outcomes = self._helper.call(load_all, [task.order() for task in tasks])
-        except HelperDied:
+        except (HelperDied, OSError):
             return False
         for task, outcome in zip(tasks, outcomes, strict=True):
             task.take(outcome)

@@ -69,6 +69,7 @@ class HelperProcess:
         """What `function(*arguments)` returns or raises in the child.
 
         HelperDied if the process ended before it answered; the next call starts another one.
+        OSError where none can be started.
         Blocks; one thread at a time may call.
         """
         child = self._start()
@@ -151,19 +152,13 @@ class _Child:
 
     def __init__(self, name: str, nice: int) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
-            # The child looks for our packages where they were found here: a checkout, a wheel.
-            program = (
-                f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; "
-                f"serve({theirs.fileno()}, {nice}, {logging.getLogger().level})"
-            )
-            flags = ["-P", "-B"] if sys.dont_write_bytecode else ["-P"]
-            self.process = subprocess.Popen(
-                [sys.executable, *flags, "-c", program, name],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-            )
+        try:
+            self.process = _started(theirs, name, nice)
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
         self.channel = _Channel(ours)
 
     def end(self) -> None:
@@ -171,6 +166,21 @@ class _Child:
         self.process.kill()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(_REAP_S)
+
+
+def _started(theirs: socket.socket, name: str, nice: int) -> "subprocess.Popen[bytes]":
+    """The process; it looks for our packages where they were found here: a checkout, a wheel."""
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; "
+        f"serve({theirs.fileno()}, {nice}, {logging.getLogger().level})"
+    )
+    flags = ["-P", "-B"] if sys.dont_write_bytecode else ["-P"]
+    return subprocess.Popen(
+        [sys.executable, *flags, "-c", program, name],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        pass_fds=[theirs.fileno()],
+    )
 
 
 class _Channel:

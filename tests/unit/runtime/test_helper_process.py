@@ -176,6 +176,16 @@ def test_closing_ends_a_running_call_and_refuses_later_ones() -> None:
         helper.call(keep, 1)
 
 
+def test_one_that_cannot_start_says_so_leaves_nothing_open_and_may_start_later(
+    helper: HelperProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as without:
+        without.setattr(sys, "executable", "/nowhere/python")
+        with pytest.raises(FileNotFoundError):
+            helper.call(len, "abc")
+    assert helper.call(len, "abc") == 3
+
+
 def test_closing_one_that_never_started_starts_nothing() -> None:
     helper = HelperProcess("test-helper")
     helper.close()
