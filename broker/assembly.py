@@ -41,6 +41,8 @@ from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.meters import BrokerTopicMeters
 from broker.replication.replica_manager import ReplicaEnvironment, ReplicaManager
 from broker.request_metrics import RequestMetricsRegistry
+from broker.telemetry.clients import ClientTelemetry
+from broker.telemetry.series import ClientSeries
 from cluster.controller.auto_creation import AutoCreation, consumer_offsets, transaction_state
 from cluster.controller.controller import Controller
 from cluster.controller.topics import NewTopic, TopicPolicy
@@ -49,7 +51,7 @@ from cluster.metadata_cache import MetadataCache
 from cluster.producer_ids import ProducerIdBlocks
 from cluster.store.embedded import EmbeddedStore
 from config.broker_config import BrokerConfig
-from config.keys import groups, log, network, replication, transactions
+from config.keys import groups, log, network, observability, replication, transactions
 from config.topic_config import validate_topic_overrides
 from protocol.model import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 from runtime.blocking import Workers
@@ -202,6 +204,7 @@ def make_services(
             TRANSACTION_STATE_TOPIC: partial(_transactions_topic, config),
         },
     )
+    services.client_telemetry = make_client_telemetry(base, replicas.metadata)
     services.producer_ids = ProducerIdBlocks(store, settings.node_id, spawn)
     services.groups = make_groups(base, replicas)
     services.transactions = make_transactions(base, replicas, services)
@@ -234,7 +237,9 @@ def make_groups(base: Base, replicas: ReplicaManager) -> GroupCoordinator:
     """The coordinator of the groups whose partitions are led here."""
     config, workers = base.config, base.workers
     settings = group_settings(config, base.entropy.unique)
-    of_consumers = consumer_settings(config, lambda _: {}, base.entropy.unique)
+    of_consumers = consumer_settings(
+        config, replicas.metadata.group_configs.of, base.entropy.unique
+    )
     topics = GroupTopics(replicas.metadata)
     meters = GroupMeters()
     runtime = CoordinatorRuntime(
@@ -300,6 +305,23 @@ def make_transactions(base: Base, replicas: ReplicaManager, services: Services) 
     )
     questions = TransactionQuestions(coordinator, asking, clock, after)
     return Transactions(coordinator, sender, writer, questions)
+
+
+def make_client_telemetry(base: Base, metadata: MetadataCache) -> ClientTelemetry | None:
+    """The clients whose metrics are shown; none where nothing is shown."""
+    config = base.config
+    if config.metrics_address is None:
+        return None
+    series = ClientSeries(
+        config.live(observability.CLIENT_METRICS_SERIES_PER_CLIENT),
+        config.live(observability.CLIENT_METRICS_SERIES),
+    )
+    return ClientTelemetry(
+        metadata.client_metrics,
+        series,
+        config.live(observability.TELEMETRY_MAX_BYTES),
+        base.entropy.topic_id,
+    )
 
 
 def make_moves(

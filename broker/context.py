@@ -35,7 +35,9 @@ class Peer:
     """The other end of one connection: what stays the same from request to request."""
 
     __slots__ = (
+        "_watchers",
         "client_host",
+        "client_port",
         "client_software_name",
         "client_software_version",
         "connection_id",
@@ -43,13 +45,27 @@ class Peer:
         "principal",
     )
 
-    def __init__(self, listener_name: str, client_host: str, connection_id: str) -> None:
+    def __init__(
+        self, listener_name: str, client_host: str, connection_id: str, client_port: int = 0
+    ) -> None:
         self.listener_name = listener_name
         self.client_host = client_host
+        self.client_port = client_port
         self.connection_id = connection_id
         self.principal = ANONYMOUS
         self.client_software_name = "unknown"
         self.client_software_version = "unknown"
+        self._watchers: tuple[Callable[[], None], ...] = ()
+
+    def when_gone(self, watcher: Callable[[], None]) -> None:
+        """Have `watcher` called once the connection is closed."""
+        self._watchers = (*self._watchers, watcher)
+
+    def gone(self) -> None:
+        """The connection is closed: tell whom that concerns."""
+        watchers, self._watchers = self._watchers, ()
+        for watcher in watchers:
+            watcher()
 
 
 class RequestContext:

@@ -36,6 +36,7 @@ from broker.handlers.elect_leaders import handle_elect_leaders
 from broker.handlers.end_txn import handle_end_txn
 from broker.handlers.fetch import handle_fetch
 from broker.handlers.find_coordinator import handle_find_coordinator
+from broker.handlers.get_telemetry_subscriptions import handle_get_telemetry_subscriptions
 from broker.handlers.heartbeat import handle_heartbeat
 from broker.handlers.incremental_alter_configs import handle_incremental_alter_configs
 from broker.handlers.init_producer_id import handle_init_producer_id
@@ -54,6 +55,7 @@ from broker.handlers.offset_delete import handle_offset_delete
 from broker.handlers.offset_fetch import handle_offset_fetch
 from broker.handlers.offset_for_leader_epoch import handle_offset_for_leader_epoch
 from broker.handlers.produce import handle_produce
+from broker.handlers.push_telemetry import handle_push_telemetry
 from broker.handlers.sync_group import handle_sync_group
 from broker.handlers.topic_answers import TopicAnswers
 from broker.handlers.txn_offset_commit import handle_txn_offset_commit
@@ -63,6 +65,8 @@ from broker.log_dir_moves import LogDirMoves
 from broker.loggers import PythonLoggers
 from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.replica_manager import ReplicaManager
+from broker.telemetry.clients import ClientTelemetry
+from broker.telemetry.export import Exporter
 from cluster.controller.auto_creation import AutoCreation
 from cluster.controller.controller import Controller
 from cluster.producer_ids import ProducerIdBlocks
@@ -111,6 +115,7 @@ class Services:
         self.groups: GroupCoordinator
         self.transactions: Transactions
         self.moves: LogDirMoves
+        self.client_telemetry: ClientTelemetry | None
 
 
 def make_handlers(services: Services) -> Mapping[ApiKey, Handler]:
@@ -219,6 +224,25 @@ def _cluster_handlers(services: Services) -> dict[ApiKey, Any]:
         ApiKey.LIST_PARTITION_REASSIGNMENTS: handle_list_partition_reassignments,
         ApiKey.UPDATE_FEATURES: partial(handle_update_features, controller=controller),
         ApiKey.LIST_CONFIG_RESOURCES: partial(handle_list_config_resources, metadata=metadata),
+        **_telemetry_handlers(services),
+    }
+
+
+def _telemetry_handlers(services: Services) -> dict[ApiKey, Any]:
+    """None where nobody would see what clients push: then they are not asked to."""
+    telemetry, clock = services.client_telemetry, services.clock
+    if telemetry is None:
+        return {}
+    return {
+        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: partial(
+            handle_get_telemetry_subscriptions, telemetry=telemetry, clock=clock
+        ),
+        ApiKey.PUSH_TELEMETRY: partial(
+            handle_push_telemetry,
+            telemetry=telemetry,
+            exporter=Exporter(telemetry, services.workers),
+            clock=clock,
+        ),
     }
 
 

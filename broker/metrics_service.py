@@ -6,7 +6,7 @@ ready, or loads for long; a scrape that comes earlier waits for that import.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,10 +15,11 @@ from broker.coordinator.group.coordinator import GroupCoordinator
 from broker.load_progress import LoadProgress
 from broker.log_cleaning import LogCleaning
 from broker.metrics import declarations as names
+from broker.metrics.client_families import client_pieces
 from broker.metrics.declarations import Declared
 from broker.metrics.endpoint import MetricsEndpoint
 from broker.metrics.exposition import Exposition, load_library
-from broker.metrics.families import pieces
+from broker.metrics.families import Piece, pieces
 from broker.metrics.group_families import group_pieces
 from broker.metrics.loop_health import PROBE_MS, LoopHealth
 from broker.metrics.sources import MetricSources, SourceFunctions
@@ -27,6 +28,7 @@ from broker.network.socket_server import SocketServer
 from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.replica_manager import ReplicaManager
 from broker.request_metrics import RequestMetricsRegistry
+from broker.telemetry.clients import ClientTelemetry
 from cluster.metadata_cache import MetadataCache
 from config.broker_config import BrokerConfig
 from config.keys import observability
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+EXPIRY_MS = 10_000
+"""How often clients that were silent for too long are looked for."""
 RUNNING = 3
 """The state of a broker that serves, by Kafka's number."""
 
@@ -64,6 +68,7 @@ class Observed(NamedTuple):
     load_progress: LoadProgress
     log_cleaning: LogCleaning
     groups: GroupCoordinator
+    client_telemetry: ClientTelemetry | None
 
 
 class LoadedExposition(Exposition):
@@ -94,6 +99,9 @@ def make_endpoint(observed: Observed) -> MetricsEndpoint:
     """The endpoint over these parts; it serves once it is started."""
     health = LoopHealth(observed.clock)
     observed.scheduler.every("loop-health", PROBE_MS, PROBE_MS, health.probe)
+    if observed.client_telemetry is not None:
+        expire = partial(_expire, observed.client_telemetry, observed.clock)
+        observed.scheduler.every("client-telemetry-expiry", EXPIRY_MS, EXPIRY_MS, expire)
     sources = MetricSources(
         observed.replicas,
         observed.requests,
@@ -113,7 +121,11 @@ def make_endpoint(observed: Observed) -> MetricsEndpoint:
     )
     dialects = observed.config.live(observability.METRICS_DIALECTS)
     exposition = LoadedExposition(
-        lambda: chain(pieces(sources), group_pieces(observed.groups, observed.replicas)),
+        lambda: chain(
+            pieces(sources),
+            group_pieces(observed.groups, observed.replicas),
+            _client_pieces(observed.client_telemetry),
+        ),
         lambda: frozenset(dialects()),
         observed.clock,
         _process_metrics(),
@@ -122,6 +134,14 @@ def make_endpoint(observed: Observed) -> MetricsEndpoint:
     return MetricsEndpoint(
         exposition, lambda: observed.broker_state() == RUNNING, observed.workers.run
     )
+
+
+def _client_pieces(telemetry: ClientTelemetry | None) -> Iterator[Piece]:
+    return iter(()) if telemetry is None else client_pieces(telemetry)
+
+
+def _expire(telemetry: ClientTelemetry, clock: Clock) -> None:
+    telemetry.expire(int(clock.monotonic() * 1000))
 
 
 def _process_metrics() -> "Callable[[], list[Metric]]":

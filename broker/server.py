@@ -286,6 +286,7 @@ class Server:
                 load_progress=self.load_progress,
                 log_cleaning=self.log_cleaning,
                 groups=self.services.groups,
+                client_telemetry=self.services.client_telemetry,
             )
         )
         await self._metrics.start(self._metrics_socket)

@@ -56,6 +56,10 @@ RULE = "|---|---|---|---|---|---|---|\n"
 HEAD = "| setting | type | default | valid | changes | here | meaning |\n" + RULE
 TOPIC_HEAD = "| setting | type | default | valid | broker's word | here | meaning |\n" + RULE
 
+GROUPS = """\
+Set for one group, which need not exist; the broker's word holds where a group sets nothing, and
+bounds what it sets.
+"""
 SUBSCRIPTIONS = """\
 Set for one subscription of any name (`kafka-configs --entity-type client-metrics`). A client that
 matches several is asked for what any of them wants, at the smallest interval. Selectors:
@@ -82,10 +86,7 @@ def render() -> str:
     for key in _shown(topics.AREA.keys):
         words = ", ".join(f"`{word}`" for word, _unit in BROKER_WORDS.get(key.name, ()))
         parts.append(_row(key, words))
-    parts.append(
-        f"\n## {one_group.AREA.title}\n\nSet for one group, which need not exist; the broker's word "
-        f"holds where a group sets nothing, and bounds what it sets.\n\n{TOPIC_HEAD}"
-    )
+    parts.append(f"\n## {one_group.AREA.title}\n\n{GROUPS}\n{TOPIC_HEAD}")
     for key in one_group.AREA.keys:
         word = GROUP_WORDS[key.name]
         parts.append(_row(key, "" if word is None else f"`{word}`"))

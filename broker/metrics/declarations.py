@@ -331,6 +331,49 @@ DAMAGED_LOGS = _gauge(
     (),
     _OWN,
 )
+# Metrics that clients push (KIP-714), and the books of that under the names Kafka's would have.
+CLIENT_INSTANCES = _gauge(
+    "kafka_server_client_metrics_instance_count", "Clients that push metrics, or were asked to."
+)
+CLIENT_UNKNOWN_SUBSCRIPTIONS = _gauge(
+    "kafka_server_client_metrics_unknown_subscription_request_count",
+    "Pushes refused because subscriptions had changed.",
+)
+CLIENT_THROTTLED = _gauge(
+    "kafka_server_client_metrics_throttle_count", "Requests refused for coming before their time."
+)
+CLIENT_EXPORTED = _gauge(
+    "kafka_server_client_metrics_plugin_export_count", "Pushes that are shown."
+)
+CLIENT_FAILED = _gauge(
+    "kafka_server_client_metrics_plugin_error_count", "Pushes that could not be read."
+)
+CLIENT_INFO = _gauge(
+    "tidelog_client_info",
+    "1 for each client that pushes metrics; its labels are what it says of itself.",
+    ("client_instance_id", "client_id", "client_software_name", "…"),
+    _OWN,
+)
+CLIENT_GAUGE = _gauge(
+    "tidelog_client_gauge",
+    "What a client measured last, under the name it has for the metric.",
+    ("metric", "client_id", "client_instance_id", "…"),
+    _OWN,
+)
+CLIENT_COUNTER = _declare(
+    "tidelog_client_counter",
+    "counter",
+    "What a client counted while it was heard of, under the name it has for the metric.",
+    ("metric", "client_id", "client_instance_id", "…"),
+    _OWN,
+)
+CLIENT_DROPPED = _declare(
+    "tidelog_client_points_dropped",
+    "counter",
+    "Points of clients' metrics that are not shown: too many, too long, or too much at a time.",
+    (),
+    _OWN,
+)
 PARTITIONS_HIDDEN = _gauge(
     "tidelog_metrics_partitions_hidden",
     "Partitions not shown one by one, for metrics.partition.limit.",

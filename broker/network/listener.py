@@ -39,7 +39,7 @@ class Listener:
         name: str,
         sock: socket.socket,
         loop: asyncio.AbstractEventLoop,
-        on_accepted: "Callable[[Listener, socket.socket, str], bool]",
+        on_accepted: "Callable[[Listener, socket.socket, tuple[str, int]], bool]",
     ) -> None:
         self.name = name
         self.accepted = 0
@@ -84,7 +84,7 @@ class Listener:
             self._exhausted = False
             self.accepted += 1
             sock.setblocking(False)
-            if not self._on_accepted(self, sock, address[0]):
+            if not self._on_accepted(self, sock, address[:2]):
                 return
 
     def _failed(self, error: OSError) -> None:

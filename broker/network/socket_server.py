@@ -180,16 +180,16 @@ class SocketServer:
         period_ms = idle_ms // SCANS_PER_IDLE_TIME if idle_ms >= 0 else LONGEST_SCAN_PERIOD_MS
         return min(max(period_ms, SHORTEST_SCAN_PERIOD_MS), LONGEST_SCAN_PERIOD_MS)
 
-    def _accepted(self, listener: Listener, sock: socket.socket, address: str) -> bool:
+    def _accepted(self, listener: Listener, sock: socket.socket, address: tuple[str, int]) -> bool:
         """Take a new connection in; false when the listener should accept no more for now."""
-        host = plain_host(address)
+        host = plain_host(address[0])
         limits = self._limits.connections
         if not limits.admit(host):
             self._log.warning("Refusing a connection from %s: it has too many", host)
             sock.close()
             return True
         self._next_id += 1
-        peer = Peer(listener.name, host, f"{listener.name}-{self._next_id}")
+        peer = Peer(listener.name, host, f"{listener.name}-{self._next_id}", address[1])
         connection = Connection(sock, peer, self._limits.max_request_bytes, self._shared)
         self._connections[connection] = None
         self.open_by_listener[listener.name] += 1
@@ -205,6 +205,7 @@ class SocketServer:
         self.open_by_listener[connection.peer.listener_name] -= 1
         self.closed_connections += 1
         self._limits.connections.release(connection.peer.client_host)
+        connection.peer.gone()
         if self._stopped is not None:
             if not self._connections and not self._stopped.done():
                 self._stopped.set_result(None)

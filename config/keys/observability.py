@@ -1,7 +1,7 @@
 """What the broker tells of itself: metrics and log lines."""
 
 from config.checks import members, one_of
-from config.definition import CLUSTER_WIDE, KEPT, NO_EFFECT, Area
+from config.definition import CLUSTER_WIDE, NO_EFFECT, Area
 
 AREA = Area("Metrics and logs")
 
@@ -71,7 +71,18 @@ AREA.integer(
 TELEMETRY_MAX_BYTES = AREA.integer(
     "telemetry.max.bytes",
     1048576,
-    "The largest report of a client's own metrics.",
+    "The largest push of a client's own metrics, unfolded or not.",
     low=1,
-    status=KEPT,
+)
+CLIENT_METRICS_SERIES = AREA.integer(
+    "tidelog.client.metrics.series",
+    10000,
+    "How many series of all clients' own metrics are shown.",
+    low=0,
+)
+CLIENT_METRICS_SERIES_PER_CLIENT = AREA.integer(
+    "tidelog.client.metrics.series.per.client",
+    500,
+    "How many of one client's are.",
+    low=0,
 )

@@ -89,3 +89,14 @@ def test_nobody_needs_to_care_about_being_abandoned() -> None:
     parked = Parked()
     parked.abandon()
     assert parked.abandoned
+
+
+def test_whom_a_closed_connection_concerns_is_told_once() -> None:
+    calls: list[str] = []
+    peer = Peer("PLAINTEXT", "127.0.0.1", "c1", 40000)
+    peer.gone()
+    peer.when_gone(lambda: calls.append("a"))
+    peer.when_gone(lambda: calls.append("b"))
+    peer.gone()
+    peer.gone()
+    assert calls == ["a", "b"]

@@ -45,8 +45,10 @@ async def test_a_page_of_a_fresh_broker(tmp_path: Path) -> None:
             'connection_count{listener="INSIDE",networkProcessor="0"} 0.0',
             "tidelog_recovery_logs 0.0",
             "kafka_broker_info",
+            "kafka_server_client_metrics_instance_count 0.0",
         ):
             assert line in page, line
+        assert "client-telemetry-expiry" in {job.name for job in server.scheduler.jobs()}
         server.state = 7
         assert "503" in await scrape(address, b"/readyz")
     finally:

@@ -93,7 +93,7 @@ async def test_without_descriptors_accepting_pauses_says_so_once_and_goes_on(
     loop = asyncio.get_running_loop()
     accepted: asyncio.Future[socket.socket] = loop.create_future()
 
-    def take(_listener: Listener, sock: socket.socket, _address: str) -> bool:
+    def take(_listener: Listener, sock: socket.socket, _address: tuple[str, int]) -> bool:
         accepted.set_result(sock)
         return True
 

@@ -9,10 +9,11 @@ from functools import partial
 import pytest
 
 from broker.dispatch import Dispatcher
-from broker.handlers.api_versions import NO_FEATURES, advertised, handle_api_versions
+from broker.handlers.api_versions import advertised, handle_api_versions
 from broker.network.listener import SocketOptions, bind
 from broker.network.socket_server import STALLED_S
 from broker.request_metrics import RequestMetricsRegistry
+from cluster.features import NO_FEATURES
 from protocol.api_keys import ApiKey
 from protocol.headers import encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -253,7 +254,7 @@ async def test_kafka_requests_are_answered_over_a_socket() -> None:
         handle = partial(
             handle_api_versions,
             api_versions=advertised([ApiKey.API_VERSIONS]),
-            features=NO_FEATURES,
+            features=lambda: NO_FEATURES,
         )
         metrics = RequestMetricsRegistry()
         running.server._shared.handler = Dispatcher(
@@ -271,3 +272,15 @@ async def test_kafka_requests_are_answered_over_a_socket() -> None:
         assert await client.at_end()
         assert metrics.bad_frames == 1
         client.close()
+
+
+async def test_whom_a_lost_connection_concerns_is_told_where_it_came_from() -> None:
+    async with served() as running:
+        client = await running.client()
+        await client.ask(b"e")
+        [connection] = running.server._connections
+        assert connection.peer.client_port == client.sock.getsockname()[1]
+        gone: list[str] = []
+        connection.peer.when_gone(lambda: gone.append("gone"))
+        client.close()
+        await running.until(lambda: gone == ["gone"])
