@@ -31,6 +31,7 @@ GROUP_COORDINATOR_REBALANCE_PROTOCOLS = AREA.names(
     ("classic", "consumer", "streams"),
     "The kinds of group that are served.",
     check=members("consumer", "classic", "share", "streams"),
+    status=HONOURED,
 )
 AREA.integer(
     "group.coordinator.threads", 4, "Threads of Kafka's group coordinator.", low=1, status=NO_EFFECT
@@ -56,28 +57,46 @@ GROUP_COORDINATOR_CACHED_BUFFER_MAX_BYTES = AREA.integer(
     dynamic=CLUSTER_WIDE,
 )
 GROUP_CONSUMER_SESSION_TIMEOUT_MS = AREA.integer(
-    "group.consumer.session.timeout.ms", 45000, "How long a member may be silent.", low=1
+    "group.consumer.session.timeout.ms",
+    45000,
+    "How long a member may be silent.",
+    low=1,
+    status=HONOURED,
 )
 GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS = AREA.integer(
-    "group.consumer.min.session.timeout.ms", 45000, "The shortest session a group may set.", low=1
+    "group.consumer.min.session.timeout.ms",
+    45000,
+    "The shortest session a group may set.",
+    low=1,
+    status=HONOURED,
 )
 GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS = AREA.integer(
-    "group.consumer.max.session.timeout.ms", 60000, "The longest session a group may set.", low=1
+    "group.consumer.max.session.timeout.ms",
+    60000,
+    "The longest session a group may set.",
+    low=1,
+    status=HONOURED,
 )
 GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS = AREA.integer(
-    "group.consumer.heartbeat.interval.ms", 5000, "How often members report.", low=1
+    "group.consumer.heartbeat.interval.ms",
+    5000,
+    "How often members report.",
+    low=1,
+    status=HONOURED,
 )
 GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS = AREA.integer(
     "group.consumer.min.heartbeat.interval.ms",
     5000,
     "The shortest interval a group may set.",
     low=1,
+    status=HONOURED,
 )
 GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS = AREA.integer(
     "group.consumer.max.heartbeat.interval.ms",
     15000,
     "The longest interval a group may set.",
     low=1,
+    status=HONOURED,
 )
 GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS = AREA.integer(
     "group.consumer.assignment.interval.ms",
@@ -85,21 +104,31 @@ GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS = AREA.integer(
     "The pause between two assignments of a group.",
     low=0,
     dynamic=CLUSTER_WIDE,
+    status=HONOURED,
 )
 GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS = AREA.integer(
-    "group.consumer.min.assignment.interval.ms", 0, "The shortest pause a group may set.", low=0
+    "group.consumer.min.assignment.interval.ms",
+    0,
+    "The shortest pause a group may set.",
+    low=0,
+    status=HONOURED,
 )
 GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS = AREA.integer(
-    "group.consumer.max.assignment.interval.ms", 15000, "The longest pause a group may set.", low=0
+    "group.consumer.max.assignment.interval.ms",
+    15000,
+    "The longest pause a group may set.",
+    low=0,
+    status=HONOURED,
 )
 GROUP_CONSUMER_MAX_SIZE = AREA.integer(
-    "group.consumer.max.size", MAX_INT, "The most members of a group.", low=1
+    "group.consumer.max.size", MAX_INT, "The most members of a group.", low=1, status=HONOURED
 )
 GROUP_CONSUMER_ASSIGNORS = AREA.names(
     "group.consumer.assignors",
     ("uniform", "range"),
     "The ways the broker can divide partitions; the first is the default.",
     check=members(),
+    status=HONOURED,
 )
 GROUP_CONSUMER_MIGRATION_POLICY = AREA.string(
     "group.consumer.migration.policy",

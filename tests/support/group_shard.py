@@ -73,7 +73,7 @@ class Values:
             Bounded(lambda: 5000, lambda: 5000, lambda: 15_000),
             Bounded(lambda: self.assignment_interval_ms, lambda: 0, lambda: 15_000),
             lambda: self.max_size,
-            lambda: ("uniform", "range"),
+            ("uniform", "range"),
             lambda: ("classic", "consumer"),
             lambda group_id: self.overrides.get(group_id, {}),
             lambda: f"member-{next(numbers)}",

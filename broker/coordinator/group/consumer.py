@@ -163,7 +163,6 @@ class ConsumerGroups:
 
     def _remove(self, group: ConsumerGroup, member: Member, why: str, turn: Turn) -> None:
         """A member goes, and what it had is free; the next heartbeat of another shares it."""
-        _logger.info("Member %s of %s is removed: %s", member.member_id, group.group_id, why)
         left = (member.subscription,)
         turn.records += records.member_tombstones(group.group_id, member.member_id)
         turn.records += [
@@ -171,7 +170,8 @@ class ConsumerGroups:
             for regex in group.orphaned_regexes(left, ())
         ]
         metadata_hash = self.topics.hash_of(group.topics_after(left, ()))
-        turn.records += new_epoch(group, group.epoch + 1, metadata_hash)
+        reason = f"member {member.member_id} is removed: {why}"
+        turn.records += new_epoch(group, metadata_hash, reason)
         self._presence(group.group_id).forget(member.member_id, turn)
 
     # Timers.
@@ -221,7 +221,8 @@ class ConsumerGroups:
             if latest is not None:
                 topics |= latest.topics
         if changed:
-            turn.records += new_epoch(group, group.epoch + 1, self.topics.hash_of(topics))
+            reason = "expressions stand for other topics"
+            turn.records += new_epoch(group, self.topics.hash_of(topics), reason)
 
     # Deleting.
 

@@ -155,7 +155,8 @@ class Heartbeats:
             draft.metadata_hash = self.hash_of(group, presence)
         if wants_more or draft.metadata_hash != group.metadata_hash:
             draft.epoch = group.epoch + 1
-            turn.records += new_epoch(group, draft.epoch, draft.metadata_hash)
+            reason = "members want something else" if wants_more else "topics have changed"
+            turn.records += new_epoch(group, draft.metadata_hash, reason)
 
     def hash_of(self, group: ConsumerGroup, presence: Presence) -> int:
         """The hash of the topics as they are."""
@@ -172,7 +173,7 @@ class Heartbeats:
         if draft.epoch <= group.assignment_epoch or not self._may_assign(group, turn.now_ms):
             return
         member = draft.member._replace(subscription=draft.subscription)
-        new = targets(group, member, draft.replaced, self._topics, self._settings.assignors())
+        new = targets(group, member, draft.replaced, self._topics, self._settings.assignors)
         for member_id, target in new.items():
             last: Target | None = group.targets.get(member_id)
             if member_id == member.member_id and draft.replaced is not None:
@@ -241,9 +242,10 @@ class Heartbeats:
         return response
 
 
-def new_epoch(group: ConsumerGroup, epoch: int, metadata_hash: int) -> list[CoordinatorRecord]:
+def new_epoch(group: ConsumerGroup, metadata_hash: int, reason: str) -> list[CoordinatorRecord]:
     """The group has a new epoch; what an older broker noted of its topics goes with the first."""
-    _logger.info("Bumped group epoch of %s to %d", group.group_id, epoch)
+    epoch = group.epoch + 1
+    _logger.info("Bumped group epoch of %s to %d (reason: %s)", group.group_id, epoch, reason)
     written = [records.epoch_record(group.group_id, epoch, metadata_hash)]
     if group.has_partition_metadata:
         written.append(records.partition_metadata_tombstone(group.group_id))

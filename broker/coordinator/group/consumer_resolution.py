@@ -7,7 +7,8 @@ heartbeat   some expression is not resolved, topics were created, or the last ti
 timer 0     NAMES_A_STEP names against one expression, again and again: the loop is never kept long
 at the end  a record for each expression, and an epoch where one stands for other topics than before
 ```
-What is half found out is lost with the process, and begun again by the next heartbeat.
+What is half found out is lost with the process, and begun again by the next heartbeat. What reads
+expressions is imported when the first comes.
 Source: GroupMetadataManager.maybeUpdateRegularExpressions, handleRegularExpressionsResult (4.3).
 """
 
@@ -18,8 +19,6 @@ from typing import Final
 from broker.coordinator.group.consumer_group import ConsumerGroup, ResolvedRegex
 from broker.coordinator.group.consumer_presence import CONSUMER_REGEX
 from broker.coordinator.group.consumer_topics import GroupTopics
-from broker.coordinator.group.regex_subscriptions import TopicPattern
-from broker.coordinator.group.regex_syntax import InvalidPattern
 from broker.coordinator.group.turn import TimerKey, Turn
 from protocol.errors import ErrorCode, KafkaError
 
@@ -35,6 +34,9 @@ def check_regex(group: ConsumerGroup, old: str, new: str) -> None:
     """Whether a text new to the group is an expression at all; INVALID_REGULAR_EXPRESSION."""
     if not new or new == old or new in group.regex_subscribers:
         return
+    from broker.coordinator.group.regex_subscriptions import TopicPattern
+    from broker.coordinator.group.regex_syntax import InvalidPattern
+
     try:
         TopicPattern(new)
     except InvalidPattern as error:
@@ -114,6 +116,9 @@ class _Resolution:
         self.steps = self._run(regexes)
 
     def _run(self, regexes: list[str]) -> Iterator[None]:
+        from broker.coordinator.group.regex_subscriptions import TopicPattern
+        from broker.coordinator.group.regex_syntax import InvalidPattern
+
         for regex in regexes:
             matching: set[str] = set()
             try:

@@ -4,16 +4,27 @@ A group's setting that was stored while the broker allowed it, and does not any 
 nearest value that is allowed. Source: GroupConfig, GroupCoordinatorConfig (4.3), KIP-1263.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from config.broker_config import BrokerConfig
 from config.keys import groups
 
+_logger = logging.getLogger(__name__)
+
 SESSION_TIMEOUT_MS: Final = "consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL_MS: Final = "consumer.heartbeat.interval.ms"
 ASSIGNMENT_INTERVAL_MS: Final = "consumer.assignment.interval.ms"
 CONSUMER_PROTOCOL: Final = "consumer"
+UNIFORM: Final = "uniform"
+_NAMES: Final = {
+    UNIFORM: UNIFORM,
+    "range": "range",
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": UNIFORM,
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+"""Assignors, by the names and the classes of Kafka that they are configured by."""
 
 Overrides = Callable[[str], Mapping[str, str]]
 """Group id -> what is set for that group."""
@@ -40,7 +51,7 @@ class ConsumerSettings(NamedTuple):
     heartbeat_interval: Bounded
     assignment_interval: Bounded
     max_size: Callable[[], int]
-    assignors: Callable[[], tuple[str, ...]]
+    assignors: tuple[str, ...]
     protocols: Callable[[], tuple[str, ...]]
     overrides: Overrides
     unique: Callable[[], str]
@@ -85,8 +96,16 @@ def consumer_settings(
             live(groups.GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS),
         ),
         live(groups.GROUP_CONSUMER_MAX_SIZE),
-        live(groups.GROUP_CONSUMER_ASSIGNORS),
+        _assignors(config[groups.GROUP_CONSUMER_ASSIGNORS]),
         live(groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS),
         overrides,
         unique,
     )
+
+
+def _assignors(configured: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of those there are; a class of somebody's own cannot be run here."""
+    for name in configured:
+        if name not in _NAMES:
+            _logger.warning("Leaving out the assignor %s, which is not known here", name)
+    return tuple(_NAMES[name] for name in configured if name in _NAMES) or (UNIFORM,)

@@ -2,16 +2,20 @@
 
 The assignor is the one that most members ask for, else the broker's first; it sees only topics that
 exist, and each member's last target, so that it can leave partitions where they are. A static
-member that came back under another id has its old target. Source: TargetAssignmentBuilder (4.3).
+member that came back under another id has its old target. Assignors are imported when the first
+group needs one. Source: TargetAssignmentBuilder (4.3).
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from broker.coordinator.group.assignors import ASSIGNORS, Subscriber, Targets
 from broker.coordinator.group.consumer_group import ConsumerGroup, Member
 from broker.coordinator.group.consumer_topics import GroupTopics
 from protocol.model import TopicId
+
+if TYPE_CHECKING:
+    from broker.coordinator.group.assignors import Targets
 
 
 def preferred_assignor(members: Sequence[Member], assignors: Sequence[str]) -> str:
@@ -41,8 +45,10 @@ def targets(
     replaced: Member | None,
     topics: GroupTopics,
     assignors: Sequence[str],
-) -> Targets:
+) -> "Targets":
     """What all members are to have, now that this one wants what it wants."""
+    from broker.coordinator.group.assignors import ASSIGNORS, Subscriber
+
     members = sorted(members_after(group, member, replaced), key=lambda one: one.member_id)
     counts: dict[TopicId, int] = {}
     ids_of: dict[tuple[tuple[str, ...], str], list[TopicId]] = {}

@@ -6,7 +6,6 @@ of the brokers makes all of them anew. Source: TopicMetadata, Utils.computeTopic
 
 from collections.abc import Collection, Iterable, Mapping
 
-from broker.coordinator.group.metadata_hash import group_hash, topic_hash
 from cluster.metadata_cache import MetadataCache, TopicImage
 from protocol.model import TopicId
 
@@ -59,6 +58,8 @@ class GroupTopics:
 
     def hash_of(self, names: Iterable[str]) -> int:
         """By which a group knows that nothing of these topics has changed."""
+        from broker.coordinator.group.metadata_hash import group_hash
+
         hashes = {}
         for name in names:
             image = self._metadata.topic(name)
@@ -70,6 +71,8 @@ class GroupTopics:
         if self._metadata.brokers_version != self._brokers_version:
             self._brokers_version = self._metadata.brokers_version
             self._hashes.clear()
+        from broker.coordinator.group.metadata_hash import topic_hash
+
         known = self._hashes.get(image.name)
         if known is None or known[0] is not image:
             known = image, topic_hash(image.topic_id, image.name, self._racks(image))

@@ -133,7 +133,7 @@ class GroupCoordinator:
     def consumer_heartbeat(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> None:
         """Answered with a ConsumerGroupHeartbeatResponse, refusals that have a text included."""
         self.check_consumer_protocol()
-        check_request(request, caller.version, self._consumer_settings.assignors())
+        check_request(request, caller.version, self._consumer_settings.assignors)
         self._ask(
             request.group_id,
             lambda shard, now: shard.consumer_heartbeat(request, caller, now),

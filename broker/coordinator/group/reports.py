@@ -65,7 +65,7 @@ class Reports:
         consumer = self._consumer
         group = consumer.groups.get(group_id)
         if group is not None:
-            return described_consumer_group(group, consumer.topics, consumer.settings.assignors())
+            return described_consumer_group(group, consumer.topics, consumer.settings.assignors)
         is_classic = group_id in self._classic.groups or self._offsets.has_offsets(group_id)
         return DescribedConsumerGroup(
             group_id=group_id,

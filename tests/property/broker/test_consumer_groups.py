@@ -31,6 +31,7 @@ TOPICS: Final = "tuv"
 SUBSCRIPTIONS: Final = (("t",), ("u",), ("t", "u"), ("t", "u", "v"), ())
 REGEXES: Final = (None, "", "t|v", "[tu]")
 INSTANCES: Final = (None, None, "one", "two")
+NOT_NOW: Final = ErrorCode.COORDINATOR_NOT_AVAILABLE.name
 _DROPS_EVERYTHING: Final = (
     "FENCED_MEMBER_EPOCH",
     "UNKNOWN_MEMBER_ID",
@@ -90,9 +91,7 @@ class ConsumerLife(RuleBasedStateMachine):
 
     @rule(client=clients, topics=st.sampled_from(SUBSCRIPTIONS))
     def join_again(self, client: Client, topics: tuple[str, ...]) -> None:
-        client.owned = []
-        told = self.groups.come(client.member_id, topics, instance_id=client.instance)
-        self._hear(client, told)
+        self._come(client, topics, instance_id=client.instance)
 
     @rule(client=clients)
     def report(self, client: Client) -> None:
@@ -123,12 +122,11 @@ class ConsumerLife(RuleBasedStateMachine):
         assert self.group is not None
         group_epoch, member = self.group.epoch, self.group.members[client.member_id].current
         second = self.groups.beat(client.member_id, owned, epoch=epoch)
-        if second != "COORDINATOR_NOT_AVAILABLE":
+        if second != NOT_NOW:
             assert second.partition(":")[0] == first.partition(":")[0]
         assert self.group.epoch == group_epoch
         assert self.group.members[client.member_id].current.assigned == member.assigned
-        client.owned = []
-        self._hear(client, self.groups.come(client.member_id, None, subscribed_topic_regex=""))
+        self._come(client, None, subscribed_topic_regex="")
 
     @rule(client=consumes(clients))
     def leave(self, client: Client) -> None:
@@ -252,6 +250,14 @@ class ConsumerLife(RuleBasedStateMachine):
         self._hear(client, told)
         return told
 
+    def _come(self, client: Client, topics: tuple[str, ...] | None, **fields: str | None) -> None:
+        """Join with nothing in hand, until that is answered."""
+        client.owned = []
+        told = NOT_NOW
+        while told == NOT_NOW:
+            told = self.groups.come(client.member_id, topics, **fields)
+        self._hear(client, told)
+
     def _hear(self, client: Client, told: str) -> None:
         """Do as a client does: an assignment is an order, a fenced one drops everything."""
         if told in _DROPS_EVERYTHING:
@@ -269,8 +275,7 @@ class ConsumerLife(RuleBasedStateMachine):
     def _resync(self, client: Client) -> None:
         """A lie that was believed may have taken partitions: the client learns of it."""
         if self.live.get(client.member_id) is client and client.epoch:
-            told = self.groups.come(client.member_id, ("t",), instance_id=None)
-            self._hear(client, told)
+            self._come(client, ("t",))
 
 
 ConsumerLife.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -20,8 +20,26 @@ def test_the_defaults_are_kafkas() -> None:
     settings = consumer_settings(BrokerConfig({}), lambda _: {}, str)
     assert settings.heartbeat_interval_ms("g") == 5000
     assert settings.assignment_interval_ms("g") == 1000
-    assert settings.assignors() == ("uniform", "range")
+    assert settings.assignors == ("uniform", "range")
     assert settings.is_served
+
+
+@pytest.mark.parametrize(
+    ("configured", "names"),
+    [
+        ("range", ("range",)),
+        (
+            "org.apache.kafka.coordinator.group.assignor.RangeAssignor,uniform",
+            ("range", "uniform"),
+        ),
+        ("com.example.Own", ("uniform",)),
+    ],
+)
+def test_assignors_by_name_or_class_and_none_of_ones_own(
+    configured: str, names: tuple[str, ...]
+) -> None:
+    config = BrokerConfig({"group.consumer.assignors": configured})
+    assert consumer_settings(config, lambda _: {}, str).assignors == names
 
 
 def test_consumer_groups_can_be_left_out() -> None:
