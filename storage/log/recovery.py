@@ -5,7 +5,8 @@ the log end. Otherwise every segment from the one that holds the recovery point 
 (`storage.segment.recovery`): at the first batch that is not whole and right the log ends, and later
 segments are dropped; so they are where a power cut took the records before them. Below the
 recovery point everything was durable, and is trusted in both cases, unless an index file is missing
-or cannot be right: then recovery begins with that segment.
+or cannot be right: then recovery begins with that segment. So it does where a roll at the recovery
+point was not flushed, and the time index below it lacks its closing entry.
 
 What was durable is never cut off: where it is not what it was, after a clean shutdown or below the
 recovery point, loading ends in DamagedLog with the files as they are, and the log is not served.
@@ -324,6 +325,7 @@ class _Loader:
             for slot, segment in enumerate(segments):
                 if segment.base_offset <= checkpoints.recovery_point:
                     suspect = slot
+            suspect -= self._was_just_rolled(segments[: suspect + 1], checkpoints)
             looked_at = range(suspect)
         for slot, segment in enumerate(segments):
             is_whole = segment.base_offset not in unindexed or (slot == last and not segment.size)
@@ -331,6 +333,17 @@ class _Loader:
             if not is_whole or (looked and not self._has_sound_indexes(segment)):
                 return slot if suspect is None else min(slot, suspect)
         return suspect
+
+    @staticmethod
+    def _was_just_rolled(segments: list[Segment], checkpoints: Checkpoints) -> bool:
+        """Whether the last of these begins at the recovery point, and the one before is not closed.
+
+        All of that one was durable before the roll, but for the time entry that a roll adds. Its
+        flush may not have come: retention would take the segment for older than it is.
+        """
+        if len(segments) < 2 or segments[-1].base_offset != checkpoints.recovery_point:
+            return False
+        return segments[-2].size > 0 and not segments[-2].is_closed()
 
     def _has_sound_indexes(self, segment: Segment) -> bool:
         try:

@@ -16,7 +16,7 @@ from storage.segment.batch_scan import BatchHeader, Read, is_meant, scan_headers
 from storage.segment.file_records import FileSlice
 from storage.segment.file_set import FileSet
 from storage.segment.offset_index import OffsetIndex
-from storage.segment.time_index import TimeIndex
+from storage.segment.time_index import NO_TIMESTAMP, TimeIndex
 from storage.segment.time_search import FoundByTime, TimeSearch
 from storage.segment.transaction_index import TransactionIndex
 
@@ -197,6 +197,23 @@ class SegmentReader:
             finally:
                 self._disk.close(fd)
         return end_position
+
+    def is_closed(self) -> bool:
+        """Whether the time index ends with the greatest timestamp; may run in a worker.
+
+        Only batches from the last offset entry on are looked at: where that was added, the time
+        index was brought up to date too. Batches that cannot be read are no closed segment's.
+        """
+        last_time, place = self.time_index.raw_last(), self.offset_index.raw_last() or (0, 0)
+        indexed = NO_TIMESTAMP if last_time is None else last_time[0]
+        fd = self._disk.open(self._log.path, writable=False)
+        try:
+            headers = self._headers_near(fd, (self.base_offset + place[0], place[1]))
+            return all(header.max_timestamp <= indexed for header in headers)
+        except CorruptBatch:
+            return False
+        finally:
+            self._disk.close(fd)
 
     def scan_batches(self, start_offset: int) -> Iterator[RecordBatch]:
         """Every whole batch from the one that contains start_offset on; may run in a worker.

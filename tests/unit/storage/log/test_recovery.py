@@ -1,6 +1,7 @@
 """Opening a log: what is trusted, what is read through, where it ends."""
 
 from config.topic_config import LogConfig
+from storage.audit import audit_log_dir
 from storage.filenames import BOOT_ID_FILE
 from storage.moving.copying import roll_at
 from tests.support.fault_disk import FaultDisk
@@ -211,3 +212,41 @@ def test_no_power_cut_is_assumed_where_kafka_wrote_last() -> None:
     disk.sync_all()
     disk.power_cut()
     assert LogHarness(disk).content() == [(0, b"first"), (5, b"behind a gap")]
+
+
+def rolled_after_a_flush() -> LogHarness:
+    """All is durable and checkpointed, then the segment is rolled; power goes before its flush."""
+    disk = FaultDisk()
+    harness = LogHarness(disk)
+    for _ in range(3):
+        harness.now_ms += 1
+        harness.append([b"x"])
+    harness.flush()
+    harness.log.roll(START_MS)
+    sync(disk, f"{PARTITION_DIR}/{3:020d}.log")
+    harness.checkpoint()
+    disk.power_cut()
+    return harness
+
+
+def test_a_time_index_gets_the_closing_entry_that_a_power_cut_took() -> None:
+    harness = rolled_after_a_flush()
+    disk, latest = harness.disk, harness.now_ms
+    again = LogHarness(disk)
+    assert again.log.segments.first.time_index.last_entry == (latest, 2)
+    assert again.log.segments.first.largest_timestamp() == latest
+    again.append([b"y"])
+    again.flush()
+    again.checkpoint()
+    again.close()
+    assert audit_log_dir(disk, LOG_DIR) == []
+
+
+def test_a_closed_segment_below_the_recovery_point_is_not_read() -> None:
+    disk = rolled_after_a_flush().disk
+    LogHarness(disk).checkpoint()
+    assert isinstance(disk, FaultDisk)
+    disk.restart()
+    disk.write_file(f"{LOG_DIR}/recovery-point-offset-checkpoint", b"0\n1\norders 0 3\n")
+    corrupt(disk, logs(disk)[0])
+    assert LogHarness(disk).log.recovery_point == 3

@@ -265,3 +265,16 @@ def test_a_search_by_time_begins_at_a_batch_wherever_the_index_points(shift: int
     for offset in range(10, 40):
         segment = with_index(disk, wrong)
         assert segment.find_offset_by_timestamp(100 * offset - 5, 10) == (100 * offset, offset, 0)
+
+
+def test_a_segment_is_closed_once_its_greatest_time_is_the_last_entry() -> None:
+    disk = FaultDisk()
+    made = open_segment(disk, existing=False)
+    append(made, BATCHES)
+    made.flush()
+    assert not open_segment(disk, existing=True).is_closed()
+    made.close()
+    assert open_segment(disk, existing=True).is_closed()
+    assert disk.open_count == 0
+    disk.write_file(f"/{10:020d}.log", bytes(sum(SIZES)))
+    assert not open_segment(disk, existing=True).is_closed()
