@@ -31,8 +31,9 @@ def handle_consumer_group_describe(
     reply: ParkedReply[list[DescribedGroup]] = ParkedReply(
         answered, lambda _: ConsumerGroupDescribeResponse()
     )
-    gathering: Gathering[DescribedGroup] = Gathering(reply, len(request.group_ids))
-    for index, group_id in enumerate(request.group_ids):
+    group_ids = sorted(request.group_ids, key=bool)  # Those without a name go first.
+    gathering: Gathering[DescribedGroup] = Gathering(reply, len(group_ids))
+    for index, group_id in enumerate(group_ids):
         refused = partial(_refused, group_id)
         if group_id:
             groups.consumer_describe(group_id, gathering.part(index, refused))

@@ -6,7 +6,7 @@ go on as their records left them, each with a fresh session. Source: GroupMetada
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from broker.coordinator.group import consumer_records as records
@@ -18,7 +18,11 @@ from broker.coordinator.group.consumer_group import (
     ResolvedRegex,
 )
 from broker.coordinator.group.consumer_heartbeat import Heartbeats, new_epoch
-from broker.coordinator.group.consumer_members import static_member, unknown_member
+from broker.coordinator.group.consumer_members import (
+    named_member,
+    static_member,
+    unknown_member,
+)
 from broker.coordinator.group.consumer_presence import (
     CONSUMER_REBALANCE,
     CONSUMER_REGEX,
@@ -40,6 +44,7 @@ from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from protocol.messages.leave_group import MemberIdentity, MemberResponse
 
 _logger = logging.getLogger(__name__)
 
@@ -156,23 +161,48 @@ class ConsumerGroups:
             away = _away(member.current)
             turn.records.append(records.current_record(group.group_id, member.member_id, away))
         else:
-            self._remove(group, member, "it left", turn)
+            self._remove(group, [member], "it left", turn)
         return ConsumerGroupHeartbeatResponse(
             member_id=request.member_id, member_epoch=request.member_epoch
         )
 
-    def _remove(self, group: ConsumerGroup, member: Member, why: str, turn: Turn) -> None:
-        """A member goes, and what it had is free; the next heartbeat of another shares it."""
-        left = (member.subscription,)
-        turn.records += records.member_tombstones(group.group_id, member.member_id)
+    def dismiss(
+        self, group: ConsumerGroup, identities: Iterable[MemberIdentity], turn: Turn
+    ) -> list[MemberResponse]:
+        """LeaveGroup, by which administrators remove members: each has its answer."""
+        answers = []
+        gone: dict[str, Member] = {}
+        for identity in identities:
+            answer = MemberResponse(
+                member_id=identity.member_id, group_instance_id=identity.group_instance_id
+            )
+            try:
+                member = named_member(group, identity.member_id, identity.group_instance_id)
+                answer.member_id = member.member_id
+                gone[member.member_id] = member
+            except KafkaError as error:
+                answer.error_code = error.code
+            answers.append(answer)
+        if gone:
+            self._remove(group, list(gone.values()), "it was told to leave", turn)
+        return answers
+
+    def _remove(
+        self, group: ConsumerGroup, members: Sequence[Member], why: str, turn: Turn
+    ) -> None:
+        """Members go, and what they had is free; the next heartbeat of another shares it."""
+        left = [member.subscription for member in members]
+        for member in members:
+            turn.records += records.member_tombstones(group.group_id, member.member_id)
         turn.records += [
             records.regex_tombstone(group.group_id, regex)
             for regex in group.orphaned_regexes(left, ())
         ]
         metadata_hash = self.topics.hash_of(group.topics_after(left, ()))
-        reason = f"member {member.member_id} is removed: {why}"
-        turn.records += new_epoch(group, metadata_hash, reason)
-        self._presence(group.group_id).forget(member.member_id, turn)
+        names = ", ".join(member.member_id for member in members)
+        turn.records += new_epoch(group, metadata_hash, f"removing {names}: {why}")
+        for member in members:
+            self._presence(group.group_id).forget(member.member_id, turn)
 
     # Timers.
 
@@ -198,7 +228,7 @@ class ConsumerGroups:
     def _expel(
         self, group: ConsumerGroup, member: Member, why: str, key: TimerKey, turn: Turn
     ) -> None:
-        self._remove(group, member, why, turn)
+        self._remove(group, [member], why, turn)
         del turn.timers[key]  # It has fired; where it cannot be acted on, it fires again.
         again_ms = turn.now_ms + RETRY_MS
 

@@ -146,6 +146,18 @@ def static_member(group: ConsumerGroup, instance_id: str, member_id: str) -> Mem
     return group.members[holder_id]
 
 
+def named_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Member:
+    """Who is to leave; administrators name static members by their instance alone. KafkaError."""
+    if instance_id is not None:
+        return static_member(
+            group, instance_id, member_id or group.static_members.get(instance_id, "")
+        )
+    member = group.members.get(member_id)
+    if member is None:
+        raise unknown_member(group, member_id)
+    return member
+
+
 def unknown_member(group: ConsumerGroup, member_id: str) -> KafkaError:
     """It is no member, or not any more."""
     return KafkaError(

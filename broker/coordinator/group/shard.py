@@ -40,7 +40,7 @@ from protocol.messages.consumer_group_heartbeat import (
 )
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest
-from protocol.messages.leave_group import LeaveGroupRequest, MemberResponse
+from protocol.messages.leave_group import LeaveGroupRequest
 from protocol.messages.offset_commit import OffsetCommitRequest
 from protocol.messages.offset_fetch import OffsetFetchRequestGroup
 from protocol.messages.sync_group import SyncGroupRequest
@@ -162,8 +162,10 @@ class GroupShard:
     def leave(self, request: LeaveGroupRequest, caller: Caller, now_ms: int) -> Outcome:
         """LeaveGroup: answers every member; KafkaError refuses."""
         turn = Turn(now_ms)
-        if request.group_id in self.consumer.groups:
-            turn.tell(caller.waiter, _no_classic_members(request, caller.version))
+        group = self.consumer.groups.get(request.group_id)
+        if group is not None:
+            leaving = request.leaving(caller.version)
+            turn.tell(caller.waiter, self.consumer.dismiss(group, leaving, turn))
             return turn
         turn.tell(caller.waiter, self.classic.leave(request, caller.version, turn))
         return turn
@@ -285,15 +287,3 @@ class GroupShard:
             group, request.member_id, request.generation_id_or_member_epoch, places, stale
         )
         return True
-
-
-def _no_classic_members(request: LeaveGroupRequest, version: int) -> list[MemberResponse]:
-    """Members of a consumer group leave by their heartbeats alone."""
-    return [
-        MemberResponse(
-            member_id=one.member_id,
-            group_instance_id=one.group_instance_id,
-            error_code=ErrorCode.UNKNOWN_MEMBER_ID,
-        )
-        for one in request.leaving(version)
-    ]

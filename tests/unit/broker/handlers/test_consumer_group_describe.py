@@ -13,7 +13,7 @@ from tests.support.group_broker import GroupBroker
 from tests.unit.broker.handlers.test_consumer_group_heartbeat import joining
 
 
-def test_each_group_is_answered_in_its_place() -> None:
+def test_each_group_has_its_answer_those_without_a_name_first() -> None:
     groups = GroupBroker()
     groups.ask(handle_consumer_group_heartbeat, joining(), 1)
     request = ConsumerGroupDescribeRequest(
@@ -23,8 +23,8 @@ def test_each_group_is_answered_in_its_place() -> None:
     assert isinstance(response, ConsumerGroupDescribeResponse)
     told = [(one.group_id, one.error_code, one.group_state) for one in response.groups]
     assert told == [
-        ("none", ErrorCode.GROUP_ID_NOT_FOUND, ""),
         ("", ErrorCode.INVALID_GROUP_ID, ""),
+        ("none", ErrorCode.GROUP_ID_NOT_FOUND, ""),
         ("g", ErrorCode.NONE, "Stable"),
     ]
     assert [one.authorized_operations for one in response.groups] == [

@@ -207,5 +207,21 @@ def test_members_that_speak_the_other_protocol_are_unknown() -> None:
     groups.heartbeat("A", "A", 2)
     groups.sync("A", "A", 2)
     assert groups.take() == ["A: UNKNOWN_MEMBER_ID", "A: UNKNOWN_MEMBER_ID"]
-    left = groups.leave("A", ("A", None))
-    assert [one.error_code for one in left.reply] == [ErrorCode.UNKNOWN_MEMBER_ID]
+
+
+def test_administrators_remove_members_all_in_one_epoch() -> None:
+    groups = ConsumerTable(t=1)
+    groups.come("A")
+    groups.come("B", instance_id="i")
+    groups.come("C", instance_id="j")
+    groups.written()
+    left = groups.leave("admin", ("A", None), ("X", None), ("", "i"), ("", "k"), ("A", "j"))
+    assert [(one.member_id, one.error_code) for one in left.reply] == [
+        ("A", ErrorCode.NONE),
+        ("X", ErrorCode.UNKNOWN_MEMBER_ID),
+        ("B", ErrorCode.NONE),
+        ("", ErrorCode.UNKNOWN_MEMBER_ID),
+        ("A", ErrorCode.FENCED_INSTANCE_ID),
+    ]
+    assert groups.group().members.keys() == {"C"}
+    assert [one for one in groups.written() if one.startswith("3")] == ["3 epoch 5"]
