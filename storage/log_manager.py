@@ -9,8 +9,8 @@ Failure: `fail_dir()` takes a directory and its logs offline until the process e
 Stop:    `close()` flushes and closes every log, writes checkpoints and clean-shutdown marks.
 
 What lies in a log directory and metadata does not name stays as it is, unserved, reported; its
-checkpoint entries are kept. Only when metadata gives the very name to another topic id is the old
-directory set aside as `-stray`: then it is known to be of another incarnation.
+checkpoint entries are kept. Only when metadata gives the very name to another topic is the old
+directory set aside as `-stray`: see `storage.taken_names`.
 Source: LogManager.scala (3.9, 4.3).
 """
 
@@ -22,11 +22,10 @@ from config.topic_config import LogConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.model import ZERO_TOPIC_ID, TopicPartition, topic_id_to_text
 from storage.damaged_logs import DamagedLogs
-from storage.errors import CorruptFileError, StorageError
+from storage.errors import StorageError
 from storage.filenames import (
     DELETE,
     PARTITION_METADATA_FILE,
-    STRAY,
     marked_directory_name,
     partition_directory_name,
 )
@@ -46,10 +45,11 @@ from storage.log_loading import (
     UnservedDirectory,
     survey,
 )
-from storage.partition_metadata import encode_partition_metadata, read_topic_id
+from storage.partition_metadata import encode_partition_metadata
 from storage.pending_deletions import DELETE_LOGS, PendingDeletions
 from storage.placement import Placement
 from storage.reused_names import ReusedNames, remove_mark
+from storage.taken_names import clear_name
 
 logger = logging.getLogger(__name__)
 
@@ -221,10 +221,9 @@ class LogManager:
             return log
         if not is_new:
             self.placement.require_all_online(partition)
-        name = partition_directory_name(*partition)
-        self._clear_name(partition, name, topic_id)
+        self._clear_name(partition, topic_id, is_new=is_new)
         directory = self.placement.choose(partition)
-        path = f"{directory.path}/{name}"
+        path = f"{directory.path}/{partition_directory_name(*partition)}"
         directory.disk.mkdir(path)
         self.reused_names.claim(directory.disk, directory.path, path, partition)
         if topic_id != ZERO_TOPIC_ID:
@@ -462,30 +461,11 @@ class LogManager:
         kept = self._kept_offsets.get(log_dir)
         return {**kept[which], **offsets} if kept is not None and kept[which] else offsets
 
-    def _clear_name(self, partition: TopicPartition, name: str, topic_id: bytes) -> None:
-        """Set aside an unserved directory of this name; KafkaError unless of another topic."""
-        for directory in self.directories.values():
-            path = f"{directory.path}/{name}"
-            if directory.offline or not directory.disk.exists(path):
-                continue
-            try:
-                found = read_topic_id(directory.disk, path)
-            except CorruptFileError:
-                found = None
-            if found is None or found == topic_id:
-                raise KafkaError(
-                    ErrorCode.KAFKA_STORAGE_ERROR,
-                    f"{path} exists and is not served; it may hold records of this topic. Move it "
-                    "away, or restart the broker to have it loaded.",
-                )
-            stray = marked_directory_name(*partition, STRAY, self._environment.unique())
-            logger.warning(
-                "%s belongs to topic id %s, not to the new topic of this name: set aside as %s",
-                path,
-                topic_id_to_text(found),
-                stray,
-            )
-            directory.disk.rename(path, f"{directory.path}/{stray}")
+    def _clear_name(self, partition: TopicPartition, topic_id: bytes, *, is_new: bool) -> None:
+        """Set aside unserved directories of this name; KafkaError for one that has to stay."""
+        unique = self._environment.unique
+        directories = self.directories.values()
+        for directory in clear_name(directories, partition, topic_id, unique, is_new=is_new):
             for offsets in self._kept_offsets.get(directory.path, ()):
                 offsets.pop(partition, None)
             self.reused_names.doubt(directory.path, (partition,))

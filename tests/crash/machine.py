@@ -143,12 +143,12 @@ class Machine:
         compacted = self.setup.topics[partition.topic].compact
         return Ledger(self.topic_ids[partition], compacted=compacted)
 
-    def make(self, partition: TopicPartition) -> None:
+    def make(self, partition: TopicPartition, *, is_new: bool = False) -> None:
         """Have the log of a partition that metadata names."""
         config = self.setup.topics[partition.topic]
         topic_id = self.topic_ids[partition]
         try:
-            self.manager.get_or_create(partition, topic_id, config, self.now_ms)
+            self.manager.get_or_create(partition, topic_id, config, self.now_ms, is_new=is_new)
         except StorageError as error:
             self.failed(error)
 

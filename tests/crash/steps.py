@@ -8,7 +8,6 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from protocol.errors import KafkaError
 from protocol.model import TopicPartition
 from protocol.records.builder import build_batch
 from protocol.records.control import EndTransactionMarker, build_end_transaction_marker
@@ -53,13 +52,7 @@ class Create(NamedTuple):
         machine.count += 1
         machine.topic_ids[partition] = machine.count.to_bytes(16, "big")
         machine.ledgers[partition] = machine.ledger(partition)
-        try:
-            machine.make(partition)
-        except KafkaError:
-            # A directory is offline, or a power cut brought back that of a deleted topic without
-            # its identity: the topic is refused.
-            assert machine.unserved or any(one.offline for one in machine.directories)
-            del machine.topic_ids[partition], machine.ledgers[partition]
+        machine.make(partition, is_new=True)
 
 
 class Delete(NamedTuple):

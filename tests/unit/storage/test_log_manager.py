@@ -480,5 +480,6 @@ def test_a_name_held_by_an_unreadable_identity_is_not_taken() -> None:
     harness = LogHarness(disk)
     disk.mkdir(f"{LOG_DIR}/torn-0")
     disk.write_file(f"{LOG_DIR}/torn-0/partition.metadata", b"")
+    disk.write_file(f"{LOG_DIR}/torn-0/{0:020d}.log", b"x")
     with pytest.raises(KafkaError, match="exists and is not served"):
         harness.manager.get_or_create(TopicPartition("torn", 0), OTHER_ID, CONFIG, START_MS)
