@@ -20,10 +20,14 @@ class Broken(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A rule on one value: `text` is how the documentation shows it."""
+    """A rule on one value: `text` is how the documentation shows it.
+
+    With `folds`, what a list has twice counts once, before anything else is looked at.
+    """
 
     text: str
     find_fault: Callable[[str, Any], Broken | None]
+    folds: bool = False
 
 
 def in_range(low: float | None, high: float | None) -> Check:
@@ -66,7 +70,7 @@ def one_of_in_any_case(*choices: str) -> Check:
 
 
 def members(*choices: str, may_be_empty: bool = True) -> Check:
-    """Accept lists without duplicate or empty members; with choices, of those words only."""
+    """Accept lists without empty members, duplicates folded; with choices, of those words only."""
 
     def find_fault(name: str, value: Any) -> Broken | None:
         if value is None:
@@ -78,8 +82,6 @@ def members(*choices: str, may_be_empty: bool = True) -> Check:
                 None,
                 True,
             )
-        if len(set(value)) != len(value):
-            return Broken(f"Configuration '{name}' values must not be duplicated.", None, True)
         for member in value:
             if not member:
                 return Broken(f"Configuration '{name}' values must not be empty.", None, True)
@@ -87,7 +89,7 @@ def members(*choices: str, may_be_empty: bool = True) -> Check:
                 return Broken("String must be one of: " + ", ".join(choices), member)
         return None
 
-    return Check(f"[{', '.join(choices)}]" if choices else "", find_fault)
+    return Check(f"[{', '.join(choices)}]" if choices else "", find_fault, folds=True)
 
 
 def non_empty() -> Check:

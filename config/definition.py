@@ -105,6 +105,8 @@ class Key(Generic[T]):
         """The typed value of `text`. Raises ConfigError for a wrong type or a broken rule."""
         value: T = self._convert(text)
         if self.check is not None:
+            if self.check.folds:
+                value = _folded(value)
             fault = self.check.find_fault(self.name, value)
             if fault is not None:
                 shown = "[hidden]" if self.sensitive else text.strip()
@@ -157,6 +159,10 @@ class Key(Generic[T]):
             if -bound - 1 <= value <= bound:
                 return value
         raise ConfigError(self.name, text, f"Not a number of type {self.type.upper()}")
+
+
+def _folded(value: Any) -> Any:
+    return None if value is None else tuple(dict.fromkeys(value))
 
 
 def to_text(value: Any) -> str | None:

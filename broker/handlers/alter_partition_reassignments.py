@@ -27,7 +27,7 @@ async def handle_alter_partition_reassignments(
     """Answer each partition by itself, in the order of the request."""
     may_change_factor = request.allow_replication_factor_change
     if not request.topics:
-        return AlterPartitionReassignmentsResponse(error_message=None)
+        return AlterPartitionReassignmentsResponse()
     if request.timeout_ms <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     wanted = [

@@ -1,7 +1,8 @@
 """UpdateFeatures (57): finalize levels of features for the whole cluster, all of them or none.
 
 Up to v1 a success also lists each feature, with the generic text as its message; a failure is told
-at the top alone, in every version. v0 has a flag where v1 has the kind of change.
+at the top alone, in every version. v0 has a flag that allows downgrades; Kafka's controller does not
+look at it, so nothing is downgraded in v0.
 Source: KIP-584, KIP-778; `QuorumController.updateFeatures` of Kafka 4.3.
 """
 
@@ -10,11 +11,9 @@ from cluster.controller.controller import Controller
 from cluster.features import FeatureUpdate
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.update_features import (
-    FeatureUpdateKey,
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
-    UpgradeType,
 )
 
 LAST_VERSION_WITH_RESULTS = 1
@@ -26,7 +25,10 @@ async def handle_update_features(
     """Finalize what is asked for, or say what stands in the way."""
     try:
         await controller.update_features(
-            [_update(context.api_version, key) for key in request.feature_updates],
+            [
+                FeatureUpdate(key.feature, key.max_version_level, key.upgrade_type)
+                for key in request.feature_updates
+            ],
             validate_only=request.validate_only,
         )
     except KafkaError as error:
@@ -42,10 +44,3 @@ async def handle_update_features(
             for key in request.feature_updates
         ],
     )
-
-
-def _update(version: int, key: FeatureUpdateKey) -> FeatureUpdate:
-    upgrade_type = key.upgrade_type
-    if version == 0 and key.allow_downgrade:
-        upgrade_type = UpgradeType.SAFE_DOWNGRADE
-    return FeatureUpdate(key.feature, key.max_version_level, upgrade_type)

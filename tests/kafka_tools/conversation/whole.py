@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 
 from protocol.schema.message import Response
 from tests.kafka_tools.allowed import reason_for
-from tests.kafka_tools.conversation import cluster, produce, reading, settings, topics
+from tests.kafka_tools.conversation import (
+    administration,
+    cluster,
+    produce,
+    reading,
+    settings,
+    topics,
+)
 from tests.kafka_tools.plain import Difference, differences, plain
 from tests.kafka_tools.side import Side, Step, take
 
@@ -26,6 +33,7 @@ STEPS: list[Step] = [
     *settings.replacements(),
     *settings.topic_changes(),
     *settings.broker_changes(),
+    *administration.administration(),
     *topics.growths(),
     *topics.descriptions(),
     *topics.deletions(),

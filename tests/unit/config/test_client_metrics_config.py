@@ -58,7 +58,6 @@ def test_all_that_may_be_said() -> None:
             ConfigError,
             "Invalid value x for configuration interval.ms: Not a number of type INT",
         ),
-        ("metrics", "a,a", ConfigError, "Configuration 'metrics' values must not be duplicated."),
         ("metrics", "a,,b", ConfigError, "Configuration 'metrics' values must not be empty."),
     ],
 )
@@ -74,6 +73,10 @@ def test_a_bad_value_is_told_in_kafkas_words(
 )
 def test_a_match_is_a_known_selector_and_a_pattern(match: str) -> None:
     assert refused({"match": match}) == (ConfigError, f"Illegal client matching pattern: {match}")
+
+
+def test_what_is_named_twice_counts_once() -> None:
+    assert client_metrics_config({"metrics": "a.,b.,a."}).metrics == ("a.", "b.")
 
 
 def test_equals_signs_at_the_end_do_not_count() -> None:

@@ -51,8 +51,16 @@ def test_a_list_error_is_a_whole_sentence_or_names_the_member(area: Area) -> Non
         "Invalid value foo for configuration cleanup.policy: String must be one of: compact, delete"
     )
     with pytest.raises(ConfigError) as caught:
-        key.parse("compact,compact")
-    assert caught.value.message == ("Configuration 'cleanup.policy' values must not be duplicated.")
+        key.parse("compact,,")
+    assert caught.value.message == "Configuration 'cleanup.policy' values must not be empty."
+
+
+def test_what_a_list_names_twice_counts_once(area: Area) -> None:
+    from config.checks import members
+
+    key = area.names("cleanup.policy", (), "", check=members("compact", "delete"))
+    assert key.parse("delete, compact,delete") == ("delete", "compact")
+    assert area.names("plain", (), "").parse("a,a") == ("a", "a")
 
 
 def test_booleans_are_read_in_any_case_and_nothing_else_is(area: Area) -> None:

@@ -59,13 +59,16 @@ async def test_a_failure_is_told_at_the_top_alone(process: Process, version: int
     assert response.results == []
 
 
-async def test_version_zero_allows_downgrades_by_a_flag(process: Process) -> None:
-    key = FeatureUpdateKey(feature="transaction.version", max_version_level=1)
+@pytest.mark.parametrize("allowed", [False, True])
+async def test_nothing_is_downgraded_in_version_zero_whatever_its_flag_says(
+    process: Process, allowed: bool
+) -> None:
+    key = FeatureUpdateKey(
+        feature="transaction.version", max_version_level=1, allow_downgrade=allowed
+    )
     response = await update(process, 0, key)
     assert "Can't downgrade" in str(response.error_message)
-    key.allow_downgrade = True
-    assert (await update(process, 0, key)).error_code == 0
-    assert level(process) == 1
+    assert level(process) == 2
 
 
 async def test_a_trial_changes_nothing(process: Process) -> None:
