@@ -52,9 +52,11 @@ def _first_protocol(
 
 
 def _second_protocol(before: Transaction, producer: Producer, commit: bool) -> bool:
-    is_complete = before.state in COMPLETE
+    # The end that raised the epoch was itself of v2: else a producer fenced by one of v1 could pass
+    # for its retry, and be told the epoch of the other.
+    may_be_retry = before.state in COMPLETE and before.client_version >= TRANSACTIONS_V2
     over_rotation = (
-        is_complete
+        may_be_retry
         and before.previous_producer_id == producer.producer_id
         and before.producer_epoch == 0
         and producer.producer_epoch == EXHAUSTED_EPOCH
@@ -62,7 +64,7 @@ def _second_protocol(before: Transaction, producer: Producer, commit: bool) -> b
     if before.producer_id != producer.producer_id and not over_rotation:
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     is_retry = over_rotation or (
-        is_complete and before.producer_epoch == producer.producer_epoch + 1
+        may_be_retry and before.producer_epoch == producer.producer_epoch + 1
     )
     if not is_retry and before.producer_epoch != producer.producer_epoch:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)

@@ -263,6 +263,15 @@ def test_the_end_at_the_last_epoch_tells_another_id_and_knows_its_retry() -> Non
     assert one.add(Producer("id", 1001, 0), ("t", 0), version=2) is None
 
 
+def test_a_fenced_producer_is_no_retry_of_one_that_raises_no_epochs() -> None:
+    one = TransactionBroker()
+    fenced = one.begin()
+    producer = one.begin()
+    one.add(producer, ("t", 0))
+    one.end(producer, commit=False)
+    assert one.end(fenced, commit=False, version=2) is ErrorCode.PRODUCER_FENCED
+
+
 # While a write is not safe, or markers are under way.
 
 
