@@ -175,7 +175,7 @@ class DecoderSource(Source):
         if nullable:
             self.run.append(("b", "n"))
             self._flush()
-            self.open("if n < 0:")
+            self.open("if n < 0:" if field.tag is None else "if not n:")
             self.line(f"{target} = None")
             self.close()
             self.open("else:")

@@ -176,7 +176,7 @@ class EncoderSource(Source):
         if nullable:
             self._flush()
             self.open(f"if {inner} is None:")
-            self.line('add(b"\\xff")')
+            self.line("add(ZERO)" if field.tag is not None else 'add(b"\\xff")')
             self.close()
             self.open("else:")
             self.line('add(b"\\x01")')
@@ -227,6 +227,9 @@ def _is_set(field: Field, value: str) -> str:
     """A test that a field holds anything but its default."""
     if field.makes_list:
         return f"{value} is None or {value}" if field.nullable != "none" else value
+    if field.kind == "struct" and field.nullable != "none":
+        # Its default is a struct, not null, which is what must be told.
+        return "True"
     if field.kind in ("struct", "array") or field.default is None:
         return f"{value} is not None"
     return f"{value} != {field.default!r}"

@@ -181,7 +181,10 @@ def array(of: Callable[..., T], versions: str = ALL, **options: Any) -> list[T]:
 
 
 def struct(of: Callable[..., T], versions: str = ALL, **options: Any) -> T:
-    """A nested struct; when nullable, behind an int8 that is -1 for null and 1 otherwise."""
+    """A nested struct; when nullable, behind an int8 that is -1 for null and 1 otherwise.
+
+    As a tagged field, 0 is null, and null is written out: Kafka's default for it is a struct.
+    """
     return cast(T, _field("struct", versions, None, options, of))
 
 

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.internal.consumer_offsets import RECORDS, OffsetCommitKey, OffsetCommitValue
-from protocol.internal.coordinator_record import CoordinatorRecord
+from protocol.internal.consumer_offsets import (
+    RECORDS,
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from protocol.internal.coordinator_record import CoordinatorRecord, encode_value
 from protocol.schema.message import Message
 from tests.support.message_values import values_of
 from tests.support.storage_golden import golden_batches
@@ -57,6 +63,22 @@ def test_each_version_of_a_commit_has_its_fields(version: int, size: int) -> Non
     assert encoded is not None
     assert len(encoded) == size
     assert RECORDS.decode_value(1, encoded) == (version, value)
+
+
+def test_that_a_member_is_not_classic_is_said_as_kafka_says_it() -> None:
+    """What is left out there is, to Kafka, an empty struct: a member of the classic protocol."""
+    written = bytes.fromhex(
+        "0000000008686f7374696c650b2f3132372e302e302e31020274010000ea600001000100"
+    )
+    version, value = RECORDS.decode_value(5, written)
+    assert isinstance(value, ConsumerGroupMemberMetadataValue)
+    assert value.classic_member_metadata is None
+    assert encode_value(value, version) == written
+    value.classic_member_metadata = ClassicMemberMetadata(session_timeout_ms=5)
+    classic = encode_value(value, version)
+    assert classic is not None
+    assert classic[-10:] == bytes.fromhex("01000701000000050100")
+    assert RECORDS.decode_value(5, classic) == (version, value)
 
 
 def test_new_keys_are_written_with_the_type_in_use() -> None:

@@ -73,6 +73,14 @@ def test_the_bytes_of_an_epoch_leave_out_a_hash_of_nothing() -> None:
     assert with_hash == b"\0\0\0\0\0\2\1\0\x08" + bytes(7) + b"\1"
 
 
+def test_that_a_member_is_not_classic_is_said_in_its_bytes() -> None:
+    value = records.subscription_record("g", "A", Subscription(client_id="c")).value
+    assert value is not None
+    assert value.hex() == "000000000263010101ffffffff0001000100"
+    group = read(ConsumerGroup("g"), records.subscription_record("g", "A", Subscription()))
+    assert group.members["A"].subscription.classic is None
+
+
 def test_members_of_older_brokers_have_had_everything_since_their_epoch() -> None:
     group = read(ConsumerGroup("g"), owned_record(OwnedPartitions(topic_id=T, partitions=[0, 1])))
     assert group.members["A"].current.assigned == {T: {0: 7, 1: 7}}
