@@ -116,9 +116,10 @@ class FutureLogs:
         """
         if len(directories) == 1 and not any(task.is_future for task in tasks):
             return Settled(list(tasks), [], [])
-        from storage.moving.resuming import drop_marks, is_marked, sort_out
+        from storage.moving.resuming import drop_marks, is_marked, reason_to_leave, sort_out
 
-        found = sort_out(tasks, is_marked)
+        all_online = not any(directory.offline for directory in directories)
+        found = sort_out(tasks, is_marked, all_online=all_online)
         errors: list[StorageError] = []
         try:
             for task in found.moved:
@@ -135,11 +136,13 @@ class FutureLogs:
             UnservedDirectory(
                 task.identity.directory,
                 task.identity.topic_partition,
-                task.identity.topic_id,
-                "it is a copy, and the log it was copied from is not here",
+                None if task.is_unnamed else task.identity.topic_id,
+                reason_to_leave(task),
             )
             for task in found.left
         ]
+        for one in left:
+            logger.warning("Left as it is: %s (%s)", one.path, one.reason)
         return Settled(found.tasks, left, errors)
 
     def loaded(self, task: LoadTask, current: PartitionLog | None) -> None:

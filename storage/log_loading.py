@@ -5,6 +5,7 @@
 
 Nothing is renamed or removed here but what a crash left half deleted inside a log that is loaded.
 A directory that metadata does not name, or names with another topic id, is reported and left alone.
+One without a topic id gets it once it is loaded: `storage.moving.resuming` has to let it.
 """
 
 import logging
@@ -23,7 +24,7 @@ from storage.log.partition_log import PartitionLog
 from storage.log.recovery import Checkpoints, LoadClock, LoadedLog, load_log
 from storage.log_directory import LogDirectory
 from storage.partition_metadata import read_topic_id, write_topic_id
-from storage.reused_names import known_instead, mark_newer, remove_mark
+from storage.reused_names import NOTHING_KNOWN, known_instead, mark_newer, remove_mark
 from storage.segment.recovery import Watch, unwatched
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,7 @@ class LoadTask:
         "directory",
         "error",
         "identity",
+        "is_unnamed",
     )
 
     def __init__(
@@ -80,6 +82,8 @@ class LoadTask:
         self.identity = identity
         self.error: StorageError | None = None
         self.damage: DamagedLog | None = None
+        self.is_unnamed = False
+        """Whether a power cut took the topic id from the directory, or none was ever there."""
         self.begun = False
         self._config = config
         self._environment = environment
@@ -161,6 +165,20 @@ class LoadTask:
 
             self._loaded = unpack(outcome.parcel, self.directory.disk, self._environment.pool)
 
+    # Once it is loaded.
+
+    def give_identity(self) -> None:
+        """Write the topic id that metadata has where there is none; StorageError if that fails.
+
+        Such a log was never flushed, so what checkpoints say of the name is about a predecessor:
+        the mark that says so comes first. Stopped before, a start finds what this one did.
+        """
+        disk, path = self.directory.disk, self.identity.directory
+        if self.is_unnamed:
+            if self.recovers:
+                mark_newer(disk, path)
+            write_topic_id(disk, path, self.identity.topic_id)
+
     def log(self) -> PartitionLog:
         """The log that was loaded without an error."""
         assert self._loaded is not None, self.identity
@@ -223,14 +241,20 @@ def survey(
     doubted = points.keys() | starts.keys() | marks.keys() | dirty.keys()
     for partition, name in (*found.live, *found.futures):
         path = f"{directory.path}/{name}"
-        topic_id = expected(partition)
-        stranger = _stranger(directory, path, partition, topic_id)
-        if stranger is not None:
-            logger.warning("Left as it is: %s (%s)", path, stranger.reason)
-            unserved.append(stranger)
-            doubted.discard(partition)
+        topic_id, wanted = _read_topic_id(directory, path), expected(partition)
+        reason = _why_not(topic_id, wanted)
+        doubted.discard(partition)
+        if reason is not None:
+            logger.warning("Left as it is: %s (%s)", path, reason)
+            unserved.append(UnservedDirectory(path, partition, topic_id, reason))
             continue
-        identity = LogIdentity(partition, topic_id or ZERO_TOPIC_ID, path, directory.path)
+        identity = LogIdentity(partition, wanted or ZERO_TOPIC_ID, path, directory.path)
+        is_unnamed = topic_id is None and wanted != ZERO_TOPIC_ID
+        instead = None
+        if clean:
+            remove_mark(directory.disk, path)
+        else:
+            instead = NOTHING_KNOWN if is_unnamed else known_instead(directory.disk, path)
         checkpoints = Checkpoints(
             clean,
             points.get(partition, 0),
@@ -239,17 +263,14 @@ def survey(
             dirty.get(partition, -1),
             directory.lost_power,
         )
-        if clean:
-            remove_mark(directory.disk, path)
-            doubted.discard(partition)
-        elif (known := known_instead(directory.disk, path)) is not None:
+        if instead is not None:
             logger.info("%s is newer than the checkpoints, which are not believed about it", path)
-            checkpoints = Checkpoints(clean, *known, lost_power=directory.lost_power)
+            checkpoints = Checkpoints(clean, *instead, lost_power=directory.lost_power)
             doubted.add(partition)
-        else:
-            doubted.discard(partition)
         config = config_of(partition.topic)
-        tasks.append(LoadTask(directory, identity, config, environment, checkpoints, now_ms))
+        task = LoadTask(directory, identity, config, environment, checkpoints, now_ms)
+        task.is_unnamed = is_unnamed
+        tasks.append(task)
     left = {stranger.topic_partition for stranger in unserved}
     kept = tuple(
         {partition: offset for partition, offset in offsets.items() if partition in left}
@@ -258,29 +279,21 @@ def survey(
     return Survey(tasks, unserved, found.deleted, (kept[0], kept[1], kept[2]), doubted)
 
 
-def _stranger(
-    directory: LogDirectory, path: str, partition: TopicPartition, expected: bytes | None
-) -> UnservedDirectory | None:
-    """Why this directory is not to be served; None if it is.
-
-    One whose identity a power cut took, empty or missing, gets it anew from metadata.
-    """
+def _read_topic_id(directory: LogDirectory, path: str) -> bytes | None:
     try:
-        topic_id = read_topic_id(directory.disk, path)
+        return read_topic_id(directory.disk, path)
     except CorruptFileError as error:
         logger.warning("Unreadable identity: %s", error)
-        topic_id = None
+        return None
+
+
+def _why_not(topic_id: bytes | None, expected: bytes | None) -> str | None:
+    """Why a directory of this id is not to be served; None if it may be."""
     if expected is None:
-        return UnservedDirectory(path, partition, topic_id, "metadata does not know it")
-    if topic_id is None and expected != ZERO_TOPIC_ID:
-        # Never flushed, so what checkpoints say of the name is about a predecessor.
-        mark_newer(directory.disk, path)
-        write_topic_id(directory.disk, path, expected)
-        topic_id = expected
-    if topic_id is not None and topic_id != expected:
-        reason = (
-            f"it belongs to topic id {topic_id_to_text(topic_id)}, "
-            f"metadata has {topic_id_to_text(expected)}"
-        )
-        return UnservedDirectory(path, partition, topic_id, reason)
-    return None
+        return "metadata does not know it"
+    if topic_id is None or topic_id == expected:
+        return None
+    return (
+        f"it belongs to topic id {topic_id_to_text(topic_id)}, "
+        f"metadata has {topic_id_to_text(expected)}"
+    )

@@ -152,10 +152,7 @@ class LogManager:
                         f"Duplicate log directories found: {task.identity.directory}, "
                         f"{self._logs[partition].directory}",
                     )
-                if task.is_future:
-                    self.futures.loaded(task, self._logs.get(partition))
-                else:
-                    self._add(task.log())
+                self._take_in(task)
                 recovered += task.recovers
         for directory in self.directories.values():
             self._loaded(directory)
@@ -163,6 +160,18 @@ class LogManager:
         return LoadReport(
             len(self._logs), recovered, list(self._unserved), offline, self.damaged.all()
         )
+
+    def _take_in(self, task: LoadTask) -> None:
+        """Have a log or a copy that was loaded; its directory is offline after if that fails."""
+        try:
+            task.give_identity()
+        except StorageError as error:
+            self._go_offline(task.directory, error)
+            return
+        if task.is_future:
+            self.futures.loaded(task, self._logs.get(task.identity.topic_partition))
+        else:
+            self._add(task.log())
 
     def _loaded(self, directory: LogDirectory) -> None:
         """Every log of the directory is as its loading left it; now it may be written."""

@@ -1,26 +1,36 @@
-"""What a start makes of moves that were under way when the process ended.
+"""What a start makes of moves that were under way when the process ended, and of replicas too many.
 
     two live replicas, one marked moved-from    the marked one counts, the other is given up
+    several, one with a topic id                that one counts, the others are left as they are
+    several after a power cut, none with an id  one without a record counts, if there is one
+    one without an id, a directory offline      left as it is: the log may be in that directory
     a copy beside a live log elsewhere          is loaded; its move goes on
     a copy, its live log nowhere                left as it is while a directory is offline, in which
                                                 that log may be; reported otherwise
     a second copy, or one beside its own log    given up
 
-Two live replicas without the mark on exactly one of them are none of our doing and stop the start,
-as they do in Kafka. Source: LogManager.loadLog, and `storage.moving.swapping` for the mark.
+A replica without a topic id was never flushed. A power cut brings it back when its topic had just
+been deleted and made anew in another log directory: nothing in it was promised, and its records may
+be of the topic that is gone. Nothing is removed by that guess, and once the other has its id, which
+is durable before it is served, every later start decides alike.
+
+Two live replicas that are still in question then are none of our doing and stop the start, as they
+do in Kafka. Source: LogManager.loadLog, and `storage.moving.swapping` for the mark.
 """
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from protocol.model import TopicPartition
+from storage.errors import StorageError
 from storage.log_directory import LogDirectory
 from storage.log_loading import LoadTask
 from storage.moving.marks import remove_moved_from, was_moved
+from storage.taken_names import has_bytes
 
 
 class Found(NamedTuple):
-    """What to load; what to give up, the replicas that count instead; copies to be left."""
+    """What to load; what to give up, the replicas that count instead; what to leave."""
 
     tasks: list[LoadTask]
     given_up: list[LoadTask]
@@ -28,7 +38,9 @@ class Found(NamedTuple):
     left: list[LoadTask]
 
 
-def sort_out(tasks: Sequence[LoadTask], is_marked: Callable[[LoadTask], bool]) -> Found:
+def sort_out(
+    tasks: Sequence[LoadTask], is_marked: Callable[[LoadTask], bool], *, all_online: bool = True
+) -> Found:
     """Decide by partition what is what; `is_marked` is asked of live replicas there are two of."""
     found = Found([], [], [], [])
     lives: dict[TopicPartition, list[LoadTask]] = {}
@@ -43,7 +55,9 @@ def sort_out(tasks: Sequence[LoadTask], is_marked: Callable[[LoadTask], bool]) -
             found.moved.append(marked[0])
             found.given_up.extend(task for task in of_one if task is not marked[0])
         else:
-            found.tasks.extend(of_one)
+            counting = _counting(of_one, all_online=all_online)
+            found.tasks.extend(counting)
+            found.left.extend(task for task in of_one if task not in counting)
     homes = {task.identity.topic_partition: task.directory for task in found.tasks}
     for partition, of_one in copies.items():
         home = homes.get(partition)
@@ -54,6 +68,31 @@ def sort_out(tasks: Sequence[LoadTask], is_marked: Callable[[LoadTask], bool]) -
         found.tasks.extend(elsewhere[:1])
         found.given_up.extend(task for task in of_one if task not in elsewhere[:1])
     return found
+
+
+def _counting(of_one: list[LoadTask], *, all_online: bool) -> list[LoadTask]:
+    """The live replicas of one partition that count: one or none where that can be known."""
+    named = [task for task in of_one if not task.is_unnamed]
+    if named or not all_online:
+        return named
+    if len(of_one) > 1 and all(task.checkpoints.lost_power for task in of_one):
+        empty = [task for task in of_one if not _has_bytes(task)]
+        return (empty or of_one)[:1]
+    return of_one
+
+
+def _has_bytes(task: LoadTask) -> bool:
+    try:
+        return has_bytes(task.directory.disk, task.identity.directory)
+    except StorageError:
+        return True  # whoever loads it will tell
+
+
+def reason_to_leave(task: LoadTask) -> str:
+    """Why a replica or copy is among those that are left."""
+    if task.is_future:
+        return "it is a copy, and the log it was copied from is not here"
+    return "it names no topic id, and the log is or may be in another log directory"
 
 
 def is_marked(task: LoadTask) -> bool:
