@@ -1,7 +1,7 @@
 """UpdateFeatures (57): finalize levels of features for the whole cluster, all of them or none.
 
 Up to v1 a success also lists each feature, with the generic text as its message; a failure is told
-at the top alone, in every version. v0 has a flag that allows downgrades, at which Kafka's controller
+at the top alone, in every version. v0 has a flag for downgrades, at which Kafka's controller
 does not look: nothing is downgraded in v0.
 Source: KIP-584, KIP-778; `QuorumController.updateFeatures` of Kafka 4.3.
 """
