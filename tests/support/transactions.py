@@ -8,13 +8,13 @@ one.crash()                           the coordinator's memory is gone; what was
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from broker.coordinator.runtime import CoordinatorRuntime, Done, RuntimeEnvironment
 from broker.coordinator.shard import Waiter
 from broker.coordinator.transaction.asking import AskingSettings, TransactionQuestions
 from broker.coordinator.transaction.coordinator import Start, TransactionCoordinator
-from broker.coordinator.transaction.marker_writing import MarkerWriter
+from broker.coordinator.transaction.marker_writing import MarkerWriter, TakesMarkers
 from broker.coordinator.transaction.markers import Command, MarkerSender
 from broker.coordinator.transaction.metadata import Transaction
 from broker.coordinator.transaction.opening import Claim
@@ -46,14 +46,17 @@ class TransactionBroker:
         server_version: int = 2,
         first_producer_id: int = 1000,
         broker: ReplicaBroker | None = None,
+        runtimes: Mapping[str, TakesMarkers] | None = None,
     ) -> None:
         """`config` is that of `__transaction_state`; a new broker has t with three partitions."""
+        self.runtimes = runtimes or {}
         self.broker = broker or ReplicaBroker()
         self.server_version = server_version
         self.producer_ids = itertools.count(first_producer_id)
         self.has_producer_ids = True
         self.verifies = True
         self.shards: list[TransactionShard] = []
+        self._watcher: Callable[[TopicPartition], None] | None = None
         if broker is None:
             self.broker.create("t", partitions=3)
         self._make_parts()
@@ -62,7 +65,9 @@ class TransactionBroker:
 
     def _make_parts(self) -> None:
         broker = self.broker
-        self.writer = MarkerWriter(broker.replicas, {}, broker.clock.now_ms, lambda: 5000)
+        self.writer = MarkerWriter(
+            broker.replicas, self.runtimes, broker.clock.now_ms, lambda: 5000
+        )
 
         def submit(index: int, command: Command, waiter: Waiter) -> None:
             runtime.submit(index, command, waiter)
@@ -91,7 +96,11 @@ class TransactionBroker:
                 broker.clock, in_worker, broker.soon.append, broker._after, lambda: 5000
             ),
         )
-        broker.replicas.leadership_watchers[:] = [runtime.leadership_changed]
+        watchers = broker.replicas.leadership_watchers
+        if self._watcher in watchers:
+            watchers.remove(self._watcher)
+        self._watcher = runtime.leadership_changed
+        watchers.append(self._watcher)
         self.coordinator = TransactionCoordinator(
             runtime, broker.replicas.metadata, lambda: 900_000
         )

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any
 
 import pytest
@@ -40,7 +40,7 @@ async def init(some: ProducerIdBlocks, **fields: Any) -> tuple[int, int, int]:
     if isinstance(result, Parked):
         response = await reply_of(result)
     else:
-        response = result if isinstance(result, InitProducerIdResponse) else await result
+        response = await result if isinstance(result, Awaitable) else result
     assert isinstance(response, InitProducerIdResponse)
     return response.error_code, response.producer_id, response.producer_epoch
 
