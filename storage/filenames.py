@@ -8,7 +8,7 @@
 <log.dir>/<topic>-<partition>.<32 hex>-stray/        metadata does not know it
     00000000000000000000.log  .index  .timeindex  .txnindex     base offset, 20 digits
     00000000000000000000.snapshot                    producers up to that offset, exclusive
-    leader-epoch-checkpoint   partition.metadata   newer-than-checkpoints   moved-from
+    leader-epoch-checkpoint   partition.metadata   newer-than-checkpoints   moved-from   .boot-id
     suffixes: .deleted  .cleaned  .swap
 ```
 Directory names are read from the right, because a topic may hold `-` and `.`. Those of deletion

@@ -130,6 +130,8 @@ class FutureLogs:
                 self._rename_to_delete(task.directory, path, partition, now_ms)
                 self._names.doubt(log_dir, (partition,))
             drop_marks(found.tasks, directories)
+            for task in found.left:
+                task.leave_alone()
         except StorageError as error:
             errors.append(error)
         left = [

@@ -135,8 +135,11 @@ class LogDirectory:
 
         False where that is not known: after Kafka, which leaves no `.boot-id`.
         """
-        written = self._written_since()
-        self.lost_power = written != b"" and written != self.disk.boot_id().encode()
+        self.lost_power = self.has_rebooted_since(self._written_since())
+
+    def has_rebooted_since(self, boot_id: bytes) -> bool:
+        """Whether the machine is known to run for another time than with this id."""
+        return boot_id not in (b"", self.disk.boot_id().encode())
 
     def remember_boot(self) -> None:
         """What is written from now on is lost with this run of the machine, unless it is synced.

@@ -26,6 +26,7 @@ from storage.log_directory import LogDirectory
 from storage.partition_metadata import read_topic_id, write_topic_id
 from storage.reused_names import NOTHING_KNOWN, known_instead, mark_newer, remove_mark
 from storage.segment.recovery import Watch, unwatched
+from storage.unclosed_logs import forget_unclosed, keep_unclosed, unclosed_since
 
 logger = logging.getLogger(__name__)
 
@@ -165,9 +166,9 @@ class LoadTask:
 
             self._loaded = unpack(outcome.parcel, self.directory.disk, self._environment.pool)
 
-    # Once it is loaded.
+    # Once all is known of it.
 
-    def give_identity(self) -> None:
+    def take_over(self) -> None:
         """Write the topic id that metadata has where there is none; StorageError if that fails.
 
         Such a log was never flushed, so what checkpoints say of the name is about a predecessor:
@@ -178,6 +179,12 @@ class LoadTask:
             if self.recovers:
                 mark_newer(disk, path)
             write_topic_id(disk, path, self.identity.topic_id)
+        forget_unclosed(disk, path)
+
+    def leave_alone(self) -> None:
+        """The log is not served after all; StorageError if that cannot be remembered."""
+        if self.recovers:
+            keep_unclosed(self.directory.disk, self.directory.path, self.identity.directory)
 
     def log(self) -> PartitionLog:
         """The log that was loaded without an error."""
@@ -247,15 +254,12 @@ def survey(
         if reason is not None:
             logger.warning("Left as it is: %s (%s)", path, reason)
             unserved.append(UnservedDirectory(path, partition, topic_id, reason))
+            if not clean:
+                keep_unclosed(directory.disk, directory.path, path)
             continue
         identity = LogIdentity(partition, wanted or ZERO_TOPIC_ID, path, directory.path)
         is_unnamed = topic_id is None and wanted != ZERO_TOPIC_ID
-        instead = None
-        if clean:
-            remove_mark(directory.disk, path)
-        else:
-            instead = NOTHING_KNOWN if is_unnamed else known_instead(directory.disk, path)
-        checkpoints = Checkpoints(
+        said = Checkpoints(
             clean,
             points.get(partition, 0),
             starts.get(partition, 0),
@@ -263,9 +267,8 @@ def survey(
             dirty.get(partition, -1),
             directory.lost_power,
         )
-        if instead is not None:
-            logger.info("%s is newer than the checkpoints, which are not believed about it", path)
-            checkpoints = Checkpoints(clean, *instead, lost_power=directory.lost_power)
+        checkpoints, is_doubted = _judge(directory, path, said, is_unnamed=is_unnamed)
+        if is_doubted:
             doubted.add(partition)
         config = config_of(partition.topic)
         task = LoadTask(directory, identity, config, environment, checkpoints, now_ms)
@@ -277,6 +280,24 @@ def survey(
         for offsets in (points, starts, marks)
     )
     return Survey(tasks, unserved, found.deleted, (kept[0], kept[1], kept[2]), doubted)
+
+
+def _judge(
+    directory: LogDirectory, path: str, said: Checkpoints, *, is_unnamed: bool
+) -> tuple[Checkpoints, bool]:
+    """What is known of a log, and whether the files of its log directory are not believed."""
+    disk = directory.disk
+    since = unclosed_since(disk, path)
+    if since is not None:
+        said = said._replace(clean=False, lost_power=directory.has_rebooted_since(since))
+    if said.clean:
+        remove_mark(disk, path)
+        return said, False
+    instead = NOTHING_KNOWN if is_unnamed else known_instead(disk, path)
+    if instead is None:
+        return said, False
+    logger.info("%s is newer than the checkpoints, which are not believed about it", path)
+    return Checkpoints(False, *instead, lost_power=said.lost_power), True
 
 
 def _read_topic_id(directory: LogDirectory, path: str) -> bytes | None:

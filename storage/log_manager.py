@@ -163,13 +163,17 @@ class LogManager:
 
     def _take_in(self, task: LoadTask) -> None:
         """Have a log or a copy that was loaded; its directory is offline after if that fails."""
+        current = self._logs.get(task.identity.topic_partition)
         try:
-            task.give_identity()
+            if task.is_future and current is None:
+                task.leave_alone()
+            else:
+                task.take_over()
         except StorageError as error:
             self._go_offline(task.directory, error)
             return
         if task.is_future:
-            self.futures.loaded(task, self._logs.get(task.identity.topic_partition))
+            self.futures.loaded(task, current)
         else:
             self._add(task.log())
 

@@ -13,6 +13,7 @@ from protocol.records.batch import RecordBatch
 from runtime.disk import Disk
 from storage.errors import CorruptFileError
 from storage.filenames import (
+    BOOT_ID_FILE,
     LEADER_EPOCH_CHECKPOINT,
     LOG,
     NEWER_THAN_CHECKPOINTS,
@@ -42,7 +43,13 @@ from storage.partition_metadata import read_topic_id
 from storage.segment.batch_scan import BatchHeader
 
 _KNOWN = frozenset(
-    (PARTITION_METADATA_FILE, LEADER_EPOCH_CHECKPOINT, NEWER_THAN_CHECKPOINTS, KNOWN_GAPS)
+    (
+        PARTITION_METADATA_FILE,
+        LEADER_EPOCH_CHECKPOINT,
+        NEWER_THAN_CHECKPOINTS,
+        BOOT_ID_FILE,
+        KNOWN_GAPS,
+    )
 )
 
 
