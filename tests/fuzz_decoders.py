@@ -1,9 +1,10 @@
 """Coverage-guided fuzzing of everything that reads bytes other people wrote: `make fuzz`.
 
 The invariant of every target: only MalformedFrame, FrameSizeError, KafkaError, CorruptFileError,
-InvalidIndexOffsetError and ConfigError leave a reader, whatever the bytes; memory stays bounded
-(an address space limit makes anything else a MemoryError); and what can be decoded can be encoded
-and decoded to the same again, alike in the compiled and the uncompiled record kernel.
+InvalidIndexOffsetError, MalformedMetrics and ConfigError leave a reader, whatever the bytes; memory
+stays bounded (an address space limit makes anything else a MemoryError); and what can be decoded
+can be encoded and decoded to the same again, alike in the compiled and the uncompiled record
+kernel.
 
     python -m tests.fuzz_decoders --seconds 60               all targets, one a processor
     python -m tests.fuzz_decoders --target requests FILE     one input again, with its traceback
@@ -30,6 +31,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from broker.network.frames import SMALL_FRAME, FrameDecoder, FrameSizeError
+from broker.telemetry.otlp import MalformedMetrics, MetricsReader
 from config.definition import ConfigError
 from config.loading import load
 from config.properties import MalformedEscape, parse_properties
@@ -55,7 +57,7 @@ from storage.segment.file_records import FilePool
 from storage.segment.file_set import SegmentFiles, SegmentSettings
 from storage.segment.recovery import recover_segment
 from storage.segment.segment import Segment
-from tests.support import golden_batches, kernels
+from tests.support import golden_batches, kernels, telemetry
 from tests.support.fault_disk import FaultDisk
 
 ROOT = Path(__file__).parent.parent
@@ -66,6 +68,7 @@ OUTPUT_LIMIT = 1 << 20
 MAX_INPUT = 1 << 13
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 MOST_RECORDS = 1 << 12
+MOST_FIELDS = 1 << 12
 
 
 class Target(NamedTuple):
@@ -445,6 +448,32 @@ def segment_seeds() -> Iterator[bytes]:
     yield b"\0" + header + index + times + GOOD_LOG
 
 
+# Metrics that clients push.
+
+
+def read_metrics(data: bytes) -> None:
+    """No more points than fields that may be looked at, each of which Prometheus could show."""
+    reader = MetricsReader(data, MOST_FIELDS)
+    try:
+        points = list(reader.points())
+    except MalformedMetrics:
+        return
+    assert len(points) <= MOST_FIELDS
+    for point in points:
+        assert isinstance(point.value, float)
+        point.name.encode()
+
+
+def metrics_seeds() -> Iterator[bytes]:
+    one = telemetry.gauge("g", 1.5, {"topic": "t"})
+    two = telemetry.total("c", 3, is_delta=True, labels={"k": "v"})
+    yield telemetry.metrics(one, two, resource={"group_id": "g"})
+    point = telemetry.fixed(4, 3) + telemetry.field(5, 4.5)
+    for kind in (9, 10, 11):
+        histogram = telemetry.field(1, "h") + telemetry.field(kind, telemetry.field(1, point))
+        yield telemetry.metrics(histogram)
+
+
 TARGETS = {
     "requests": Target(decode_request, request_seeds),
     "responses": Target(decode_response, response_seeds),
@@ -455,6 +484,7 @@ TARGETS = {
     "settings": Target(read_settings, settings_seeds),
     "files": Target(read_file, file_seeds),
     "segments": Target(open_segment, segment_seeds),
+    "metrics": Target(read_metrics, metrics_seeds),
 }
 
 
