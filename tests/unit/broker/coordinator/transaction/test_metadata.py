@@ -1,7 +1,10 @@
+import tarfile
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.coordinator.shard import CoordinatorRecord
 from broker.coordinator.transaction import metadata
 from broker.coordinator.transaction.metadata import (
     LAST_EPOCH,
@@ -21,6 +24,8 @@ from broker.coordinator.transaction.states import COMPLETE_COMMIT, EMPTY, ONGOIN
 from protocol.internal.coordinator_record import UndecodableRecord
 from protocol.internal.transaction_state import TransactionStatus
 from protocol.model import TopicPartition
+from protocol.records.batch import iterate_batches
+from tests.support.storage_golden import ARCHIVE
 
 OPEN = joined(created("id", 7, 1000, 5), [TopicPartition("t", 1)], 2, 10)
 
@@ -50,6 +55,20 @@ def test_the_older_version_leaves_out_what_only_the_newer_protocol_needs() -> No
     decoded = decode_record(record_of(OPEN, 0))[1]
     assert decoded is not None
     assert decoded == OPEN._replace(previous_producer_id=-1, client_version=0)
+
+
+def test_what_kafka_wrote_is_written_again_to_the_byte() -> None:
+    with tarfile.open(ARCHIVE.parent / "storage-dirs.tar.xz") as archive:
+        file = archive.extractfile("./clean/__transaction_state-1/00000000000000000000.log")
+        assert file is not None
+        content = file.read()
+    records = [record for batch in iterate_batches(content) for record in batch.records()]
+    assert len(records) == 8
+    for record in records:
+        kafkas = CoordinatorRecord(record.key or b"", record.value)
+        transaction = decode_record(kafkas)[1]
+        assert transaction is not None
+        assert record_of(transaction, 1) == kafkas
 
 
 def test_a_tombstone_forgets_the_id() -> None:
