@@ -214,9 +214,15 @@ class FutureLogs:
         return NO_JOBS if future.busy else self.bury(future, now_ms)
 
     def leave(self, partition: TopicPartition) -> None:
-        """Give a copy up and leave its files to the next start: its current log is not there."""
+        """Give a copy up and leave its files to the next start: its current log is not there.
+
+        Nobody flushes it any more, so its log directory gets no clean mark.
+        """
         future = self.take(partition)
-        if future is not None and not future.busy:
+        if future is None:
+            return
+        future.directory.loaded = False
+        if not future.busy:
             future.log.fail()
 
     def let_go(self, future: FutureLog, now_ms: int) -> Sequence[Job]:

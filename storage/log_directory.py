@@ -95,6 +95,7 @@ class LogDirectory:
         self.was_clean = False
         self.lost_power = False
         self.loaded = False
+        """Whether every log in it is served or was closed: else it gets no clean mark."""
         self.clean_broker_epoch = UNKNOWN_BROKER_EPOCH
         self._lock: DirectoryLock | None = None
 

@@ -88,6 +88,8 @@ def test_a_copy_of_a_log_that_is_offline_is_left() -> None:
     pair.manager.futures.leave(TP)
     assert copies(pair)[0].endswith("-future")
     assert pair.manager.future(TP) is None
+    pair.manager.close(pair.now_ms, clean=True)
+    assert not pair.disk.exists("/b/.kafka_cleanshutdown")
 
 
 def test_a_damaged_copy_is_given_up_and_its_log_is_served() -> None:
