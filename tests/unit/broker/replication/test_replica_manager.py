@@ -13,6 +13,7 @@ from cluster.controller.messages import MetadataUpdate, StopReplica
 from protocol.errors import ErrorCode
 from protocol.model import ZERO_TOPIC_ID, TopicPartition
 from storage.log.results import ReadBound
+from storage.partition_metadata import write_topic_id
 from tests.support.replicas import ReplicaBroker, code_of, records_of, topic_id_of
 
 TP = TopicPartition("t", 0)
@@ -253,6 +254,7 @@ def test_a_log_that_cannot_be_created_leaves_the_partition_offline() -> None:
 
 def test_unserved_directories_are_answered_not_overwritten(broker: ReplicaBroker) -> None:
     broker.disk.mkdir("/d1/old-0")
+    write_topic_id(broker.disk, "/d1/old-0", topic_id_of("old"))
     state = broker.state(TopicPartition("old", 0))
     answers = broker.replicas.become_leader_or_follower(1, [state])
     assert answers == {state.tp: ErrorCode.KAFKA_STORAGE_ERROR}
