@@ -352,11 +352,13 @@ class LogManager:
         )
 
     def log_starts(self, log_dir: str) -> Offsets:
-        """What log-start-offset-checkpoint should say now: starts beyond the first segment's."""
+        """What log-start-offset-checkpoint should say now: starts beyond the first segment's, and
+        those whose deleted segments a power cut may bring back.
+        """
         offsets = {
             log.topic_partition: log.log_start_offset
             for log in self._all_in(log_dir)
-            if log.log_start_offset > log.segments.first.base_offset
+            if log.log_start_offset > log.segments.first.base_offset or log.flusher.owes_names
         }
         return self._offsets(log_dir, 1, offsets)
 

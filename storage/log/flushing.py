@@ -88,6 +88,11 @@ class Flusher:
         self._rolled.append(segment)
         self._new_names = True
 
+    @property
+    def owes_names(self) -> bool:
+        """Whether files were made, renamed or removed since the directory was synced."""
+        return self._new_names or self.in_flight
+
     def was_cut(self) -> None:
         """The log was truncated: its new length is to be durable, even where no record is."""
         self._cut = self._new_names = True

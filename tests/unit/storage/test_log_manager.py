@@ -483,3 +483,20 @@ def test_a_name_held_by_an_unreadable_identity_is_not_taken() -> None:
     disk.write_file(f"{LOG_DIR}/torn-0/{0:020d}.log", b"x")
     with pytest.raises(KafkaError, match="exists and is not served"):
         harness.manager.get_or_create(TopicPartition("torn", 0), OTHER_ID, CONFIG, START_MS)
+
+
+def test_a_log_start_is_kept_in_its_checkpoint_until_the_names_before_it_are_durably_gone() -> None:
+    disk = FaultDisk()
+    harness = LogHarness(disk, LogConfig(segment_bytes=150, file_delete_delay_ms=0))
+    for value in (b"a", b"b", b"c"):
+        harness.append([value * 60])
+    log = harness.log
+    log.update_high_watermark(log.log_end_offset)
+    harness.flush()
+    log.maybe_increment_log_start_offset(1, "a test")
+    deleted, _ = log.delete_old_segments(harness.now_ms)
+    assert deleted == [0]
+    assert harness.manager.log_starts(LOG_DIR)[PARTITION] == 1
+    harness.append([b"d"])
+    harness.flush()
+    assert PARTITION not in harness.manager.log_starts(LOG_DIR)
