@@ -101,7 +101,8 @@ class Segments(Sequence[Segment]):
         """Put one segment where these, consecutive and not the active one, are."""
         low = bisect_left(self._base_offsets, old[0].base_offset)
         high = low + len(old)
-        assert self._segments[low:high] == list(old) and high < len(self._segments), (old, new)
+        assert self._segments[low:high] == list(old), (old, new)
+        assert high < len(self._segments), new
         self._segments[low:high] = [new]
         self._base_offsets[low:high] = [new.base_offset]
         self._reached_times = []

@@ -1,5 +1,7 @@
 """JoinGroup as clients of each version see it."""
 
+from typing import Any
+
 import pytest
 
 from broker.handlers.join_group import handle_join_group
@@ -34,7 +36,7 @@ def test_a_group_of_one_begins(version: int) -> None:
     ],
 )
 def test_a_refusal_repeats_the_members_id(
-    fields: dict[str, object], code: ErrorCode, member_id: str
+    fields: dict[str, Any], code: ErrorCode, member_id: str
 ) -> None:
     told = GroupBroker().ask(handle_join_group, join_request(member_id="m", **fields), 9).reply
     assert (told.error_code, told.generation_id, told.member_id) == (code, -1, member_id)
