@@ -31,7 +31,6 @@ Item = dict[str, Any]
 OFFSET_ENTRY = struct.Struct(">ii")
 TIME_ENTRY = struct.Struct(">qi")
 TRANSACTION_ENTRY = struct.Struct(">hqqqq")
-METADATA_STORE = "tidelog-metadata.sqlite"
 
 
 class Wanted(NamedTuple):
@@ -55,7 +54,7 @@ def dump_file(path: Path, wanted: Wanted = EVERYTHING) -> Iterator[Item]:
     try:
         if parsed is not None:
             yield from READERS[parsed.kind](path, parsed.base_offset, wanted)
-        elif path.name == METADATA_STORE:
+        elif path.name == filenames.METADATA_STORE_FILE:
             yield from dump_metadata_store(path)
         elif path.name in TEXTS:
             yield from TEXTS[path.name](path)

@@ -30,6 +30,7 @@ from storage.filenames import (
     LOG,
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES_FILE,
+    METADATA_STORE_FILE,
     RECOVERY_POINT_CHECKPOINT,
     STRAY,
     TEMPORARY,
@@ -43,7 +44,6 @@ from storage.invariants.partition import Expected, Extent, audit_partition_direc
 from storage.log_dirs import MetaProperties
 from storage.reused_names import is_newer_than_checkpoints
 
-_METADATA_STORE = "tidelog-metadata.sqlite"
 _KNOWN = frozenset(
     (LOCK_FILE, BOOT_ID_FILE, CLEAN_SHUTDOWN_FILE, META_PROPERTIES_FILE, *CHECKPOINTS)
 )
@@ -203,7 +203,7 @@ class _DirectoryAudit:
         )
 
     def _tell_name(self, path: str, name: str) -> None:
-        if name in _KNOWN or name.startswith(_METADATA_STORE):
+        if name in _KNOWN or name.startswith(METADATA_STORE_FILE):
             return
         problem = "not a file of a log directory: passed over"
         if name.endswith(TEMPORARY) and name.removesuffix(TEMPORARY) in _KNOWN:

@@ -27,6 +27,7 @@ from storage.filenames import (
     LOCK_FILE,
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES_FILE,
+    METADATA_STORE_FILE,
     RECOVERY_POINT_CHECKPOINT,
     parse_partition_directory_name,
 )
@@ -36,7 +37,6 @@ from storage.repair import Advance, LogReport, repair_log
 PARTIAL = ".partial"
 _METADATA_LOG = "__cluster_metadata-0"
 _COPIED = (META_PROPERTIES_FILE, "bootstrap.checkpoint")
-_METADATA_STORE = "tidelog-metadata.sqlite"
 _MADE_ANEW = (
     RECOVERY_POINT_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
@@ -114,7 +114,7 @@ def _look_at(disk: Disk, source: str, partial: str | None, name: str) -> str | N
         if parsed is not None and parsed.state == LIVE:
             return None
         return "not the directory of a live log"
-    if name in _COPIED or name.startswith(_METADATA_STORE):
+    if name in _COPIED or name.startswith(METADATA_STORE_FILE):
         if partial is not None:
             disk.write_file(f"{partial}/{name}", disk.read_file(path), sync=True)
         return ""

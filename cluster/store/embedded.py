@@ -24,8 +24,9 @@ from cluster.store.port import (
 )
 from cluster.store.tables import Tree
 from cluster.store.watches import Change, Watches
+from storage.filenames import METADATA_STORE_FILE
 
-STORE_FILE = "tidelog-metadata.sqlite"
+STORE_FILE = METADATA_STORE_FILE
 
 T = TypeVar("T")
 _Work = Callable[[Tree, list[Change]], object]

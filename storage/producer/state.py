@@ -267,11 +267,15 @@ class ProducerState:
         self.map_end_offset = offset
 
     def adopt(self, other: "ProducerState") -> None:
-        """Know of all producers what the state of another copy of this log knows."""
+        """Know of all producers what the state of another copy of this log knows.
+
+        Questions under way at the coordinator go on here: their appends must not be refused.
+        """
         self._producers = other._producers
         self._image = other._image
         self._open = other._open
         self._unreplicated = other._unreplicated
+        self._verifications = other._verifications
 
     def moved_to(self, directory: str) -> None:
         """The log's directory has another name now."""
@@ -405,19 +409,6 @@ class ProducerState:
         """Remove the snapshots at lower offsets."""
         for snapshot in self._snapshots[: bisect_left(self._snapshots, offset)]:
             self.delete_snapshot(snapshot)
-
-    def mark_snapshot_deleted(self, offset: int) -> str | None:
-        """Rename a snapshot to `.deleted`, as goes with its segment; its new path, None without."""
-        if offset not in self._snapshots:
-            return None
-        self._snapshots.remove(offset)
-        self._unwritten.pop(offset, None)
-        source = self.snapshot_path(offset)
-        if not self._disk.exists(source):
-            return None
-        target = source + filenames.DELETED
-        self._disk.replace(source, target)
-        return target
 
     def remove_stray_snapshots(self, segment_base_offsets: Iterable[int]) -> None:
         """Remove snapshots that belong to no segment, but for one beyond the last base offset.

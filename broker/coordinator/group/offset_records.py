@@ -14,8 +14,8 @@ and id, is written where an old client asked for a retention of its own. All ver
 Source: GroupCoordinatorRecordHelpers.newOffsetCommitRecord, OffsetAndMetadata (4.3).
 """
 
+import struct
 from struct import Struct
-from struct import error as StructError  # noqa: N812
 from typing import Final, NamedTuple
 
 from protocol.internal.consumer_offsets import RECORDS, OffsetCommitValue
@@ -77,7 +77,7 @@ def parse_prefix(prefix: bytes) -> tuple[str, str]:
             (length,) = _LENGTH.unpack_from(prefix, position)
             position += _LENGTH.size + length
             names.append(prefix[position - length : position].decode())
-    except (StructError, UnicodeDecodeError) as error:
+    except (struct.error, UnicodeDecodeError) as error:
         raise UndecodableRecord(f"a key of {len(prefix)} bytes: {error}") from None
     if position != len(prefix):
         raise UndecodableRecord("names and length of a key do not agree")

@@ -13,7 +13,7 @@ Source: TransactionMetadata.java, TransactionLog.java (4.3).
 from collections.abc import Collection, Iterable
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from broker.coordinator.shard import CoordinatorRecord
 from broker.coordinator.transaction.states import (
@@ -155,8 +155,8 @@ def completed(before: Transaction, now_ms: int) -> Transaction:
     )
 
 
-def _follows(before: Transaction, **changes: object) -> Transaction:
-    after = before._replace(previous_producer_id=before.producer_id, **changes)  # type: ignore[arg-type]
+def _follows(before: Transaction, **changes: Any) -> Transaction:
+    after = before._replace(previous_producer_id=before.producer_id, **changes)
     assert before.state in COMES_FROM[after.state], f"{after.state!r} after {before.state!r}"
     return after
 

@@ -9,6 +9,7 @@ from protocol.records.builder import build_batch
 from storage.log.results import Origin
 from storage.producer.append_check import CompletedTransaction
 from storage.producer.state import ProducerState
+from storage.producer.verification import Verification
 from tests.support.fault_disk import FaultDisk
 from tests.support.record_batches import batch_at, marker_at
 
@@ -243,12 +244,9 @@ def test_snapshots_go_with_their_segments() -> None:
     producers = snapshots_at(disk, 5, 10, 15)
     producers.delete_snapshots_before(10)
     assert producers.snapshot_offsets == [10, 15]
-    assert producers.mark_snapshot_deleted(10) == "/d/00000000000000000010.snapshot.deleted"
-    assert producers.mark_snapshot_deleted(10) is None
     disk.unlink(producers.snapshot_path(15))
-    assert producers.mark_snapshot_deleted(15) is None
     producers.delete_snapshot(15)
-    assert disk.listdir("/d") == ["00000000000000000010.snapshot.deleted"]
+    assert disk.listdir("/d") == ["00000000000000000010.snapshot"]
 
 
 @pytest.mark.parametrize(
@@ -271,3 +269,11 @@ def test_snapshots_follow_the_directory() -> None:
     producers = state()
     producers.moved_to("/e")
     assert producers.snapshot_path(1) == "/e/00000000000000000001.snapshot"
+
+
+def test_what_the_coordinator_is_being_asked_goes_along_to_another_copy_of_the_log() -> None:
+    producers, copy = state(), state()
+    asked = producers.start_verification(7, Verification(0, 3, False, 0))
+    copy.adopt(producers)
+    assert asked is not None
+    assert copy.start_verification(7, Verification(0, 3, False, 0)) is asked
